@@ -26,8 +26,8 @@ export interface Outcome {
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 /** The controls that failed to show a difference: their world never agrees with the node. */
 const STUCK_SETTLE_MS = 20_000
-/** A control may lack messages for good. */
-const CONTROL_FEED_MS = 10_000
+/** A control may lack messages of the feed, or have a process that does not exit, for good. */
+const CONTROL_MS = 10_000
 const CLEAN_INDEX_EVERY = 20
 
 /**
@@ -126,10 +126,10 @@ async function oneRound(
   const wrong = [...broken, ...unsettled, ...died.map((name) => `${name} died by itself`)]
   // If the index does not reach the node's state, everything differs.
   if (unsettled.length === 0) wrong.push(...(await differences(world, state, hashes, random('sample'))))
-  const feedMs = run.control === undefined ? PATIENCE_MS : CONTROL_FEED_MS
-  if (unsettled.length === 0) wrong.push(...(await watch.missing(state, hashes, feedMs)))
+  const waitMs = run.control === undefined ? PATIENCE_MS : CONTROL_MS
+  if (unsettled.length === 0) wrong.push(...(await watch.missing(state, hashes, waitMs)))
   wrong.push(...watch.faults, ...reader.faults)
-  wrong.push(...(await stillRunning(world)))
+  wrong.push(...(await stillRunning(world, waitMs)))
   const isClean = isLast || round % CLEAN_INDEX_EVERY === 0 || run.control !== undefined
   if (isClean && unsettled.length === 0) wrong.push(...(await cleanIndexDifferences(world, state.hash)))
   const seconds = ((performance.now() - from) / 1000).toFixed(1)
@@ -146,10 +146,10 @@ async function oneRound(
 }
 
 /** A superseded process exits by itself. */
-async function stillRunning(world: World): Promise<string[]> {
+async function stillRunning(world: World, waitMs: number): Promise<string[]> {
   const left = Promise.all(world.retired.map((each) => each.ended()))
   const late = new Promise<boolean>((resolve) => {
-    setTimeout(resolve, PATIENCE_MS, true).unref()
+    setTimeout(resolve, waitMs, true).unref()
   })
   if (!(await Promise.race([left.then(() => false), late]))) world.retired = []
   return world.retired

@@ -34,7 +34,11 @@ beforeAll(async () => {
   release = (await cache.claim(new Parser().key([PAGES[UNREAD]!, UNREAD, []])))!
   docs = await startBareDocs({ cacheFolder }, PAGES, false)
   docs.worker.passages = [passage()]
-  await until('the other pages are read', async () => (await docs.get('/guide')).ok)
+  // All of them: /guide is read, and may be published, before the page of /.
+  await until('the other pages are published', async () => {
+    const { pages } = (await (await docs.get('/health')).json()) as { pages: number }
+    return pages === Object.keys(PAGES).length - 1
+  })
 })
 
 afterAll(async () => {
