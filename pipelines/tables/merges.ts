@@ -1,4 +1,4 @@
-import type { Database } from './clickhouse.js'
+import { type Database, TableMissing } from './clickhouse.js'
 import { onEachServer } from './cluster/shards.js'
 
 const POSTPONED = 'min_parts_to_merge_at_once'
@@ -23,7 +23,12 @@ async function alterMerges(db: Database, change: string, where: 'LIKE' | 'NOT LI
   const sql = `SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree'
     AND engine_full ${where} '%${POSTPONED}%'`
   await onEachServer(db, async (server) => {
-    for (const { name } of await server.query<{ name: string }>(sql))
-      await server.command(`ALTER TABLE ${name} ${change}`)
+    try {
+      for (const { name } of await server.query<{ name: string }>(sql))
+        await server.command(`ALTER TABLE ${name} ${change}`)
+    } catch (error) {
+      // A server that does not have the database yet has nothing to merge.
+      if (!(error instanceof TableMissing)) throw error
+    }
   })
 }

@@ -3,12 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { create, toBinary } from '@bufbuild/protobuf'
 import { pino } from 'pino'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { openEmbeddedLog } from '../../../pipelines/log/embedded/embedded.js'
 import type { EventLog } from '../../../pipelines/log/port.js'
 import { Materializer } from '../../../pipelines/materialize/materializer.js'
 import { NodeClient } from '../../../pipelines/node/client.js'
 import { Poller } from '../../../pipelines/poll/poller.js'
+import { Database } from '../../../pipelines/tables/clickhouse.js'
 import { postponeMerges, resumeMerges } from '../../../pipelines/tables/merges.js'
 import { NodeEventSchema } from '../../../proto/gen/headwater/events/v1/events_pb.js'
 import { buildChain } from '../../../services/simnode/chain/sim-chain.js'
@@ -70,6 +71,13 @@ describe('merges', () => {
       await resumeMerges(db())
       expect(await settings()).toEqual(usual)
     }
+  })
+
+  it('are left alone by a server that does not have the database yet', async () => {
+    const absent = new Database({ url: inject('engineUrl'), database: `${db().name}_absent` })
+    await postponeMerges(absent)
+    await resumeMerges(absent)
+    await absent.close()
   })
 
   it('are postponed while a new index is far behind the node, whichever process fills it, until it reaches the node', async () => {
