@@ -208,7 +208,8 @@ describe('an audit of the recording', () => {
           `INSERT INTO ${table} SELECT * REPLACE (${value} AS ${column}) FROM backup WHERE ${condition}`,
         )
       }
-      const report = await auditOf(pipeline, node.url, ['chain', 'balances', 'days'])
+      const [check = ''] = /\w+/.exec(found.source) ?? []
+      const report = await auditOf(pipeline, node.url, [check])
       expect(report.differences).toBeGreaterThan(0)
       expect(named(report)).toMatch(found)
     } finally {

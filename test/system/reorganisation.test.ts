@@ -11,7 +11,7 @@ import { Pipeline } from '../harness/pipeline.js'
 const COIN = 100_000_000n
 const FINALITY = 20
 /** The number of blocks of the deepest reorganisation. */
-const DEEP = process.env['WHOLE_TESTS'] === '1' ? 400 : 200
+const DEEP = process.env['WHOLE_TESTS'] === '1' ? 400 : 60
 
 /** A chain on a node, and a pipeline that follows it when the test says so. */
 class World {

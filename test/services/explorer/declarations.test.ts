@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { READS } from '../../../services/explorer/reads/index.js'
 import type { Read } from '../../../services/explorer/reads/read.js'
 import { startRecordedNode } from '../../../services/recorded-node/node.js'
-import { getAnswer, Pipeline } from '../../harness/pipeline.js'
+import { getSteadyAnswer, Pipeline } from '../../harness/pipeline.js'
 import { readFrames, TIMELINE } from '../../harness/recording.js'
 import { until } from '../../harness/until.js'
 import { edgesOf, isInPath, isInUrl, isRequired, pathOf } from './edges.js'
@@ -84,7 +84,7 @@ describe('a declared read', () => {
         ]),
     )
   const ask = (read: Read, more: Record<string, string> = {}) =>
-    getAnswer(`${pipeline.url}${pathOf(read, { ...required(read), ...more })}`)
+    getSteadyAnswer(`${pipeline.url}${pathOf(read, { ...required(read), ...more })}`)
   const expectInShape = (read: Read, answer: Awaited<ReturnType<typeof ask>>, what: string): void => {
     expect(answer.status, `${what}: ${JSON.stringify(answer.body)}`).toBe(200)
     expect(Value.Errors(read.answer, answer.body).First(), what).toBeUndefined()
