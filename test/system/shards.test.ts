@@ -135,8 +135,7 @@ interface State {
 async function levelOf(pipeline: Pipeline, level: { tip: string; mempoolSize: number }): Promise<void> {
   for (;;)
     try {
-      await pipeline.level(level)
-      return
+      return await pipeline.level(level)
     } catch (error) {
       if (!(error instanceof DatabaseUnavailable)) throw error
     }
