@@ -28,7 +28,7 @@ const FILLING_BLOCKS = 10
 /** The number of blocks below the node's tip above which merges of a new index are postponed: fewer are soon written. */
 const POSTPONING_BLOCKS = 1000
 /** The time for which a batch waits for more blocks while the node has many more: large inserts cost less. */
-const GATHER_MS = 500
+const GATHER_MS = 1500
 const IDLE_WAIT_MS = 250
 const CHECK_MS = 1000
 const MAX_BACKOFF_MS = 2000
@@ -382,6 +382,9 @@ export class Materializer {
 
   /** Applies events, and publishes each state that may be published, with a separate head for each reorganisation. */
   async #applyBatch(events: readonly PositionedEvent[]): Promise<void> {
+    const { height } = this.#working.written
+    const final = (this.#announcer.nodeHeight ?? Number.POSITIVE_INFINITY) - this.#options.finalityDepth
+    await this.#balances.resumeBefore(height, height + events.length, final)
     const heads = headsOf(events, this.#pending.isReorganising)
     for (const head of heads) {
       await this.#apply(head)

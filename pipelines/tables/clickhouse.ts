@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream'
-import { type ClickHouseClient, ClickHouseError, createClient } from '@clickhouse/client'
+import { type ClickHouseClient, ClickHouseError, createClient, parseError } from '@clickhouse/client'
 import { coded, Defect, isDefect, type ErrorCode } from '../errors.js'
-import { Servers } from './cluster/servers.js'
+import { Servers } from './connection/servers.js'
+import { Transport } from './connection/transport.js'
 import { RUN_AND_LOST, whileRunLostNothing } from './lost-writes.js'
 import { type Columns, type EncodedRows, structureOf } from './rowbinary.js'
 
@@ -141,24 +142,12 @@ export class Database {
     params: Readonly<Record<string, unknown>> = {},
     { signal }: QueryOptions = {},
   ): Promise<T[]> {
-    assertQuerySize(sql, params)
-    const read: Request<T[]> = async (client, ended) => {
-      const result = await client.query({
-        query: sql,
-        format: 'JSONEachRow',
-        query_params: params,
-        ...(ended === undefined ? {} : { abort_signal: ended }),
-        // When a client disconnects, the server cancels only read-only queries.
-        ...(signal === undefined ? {} : { clickhouse_settings: { readonly: '2' } }),
-      })
-      const rows = result.json<T>()
-      if (ended === undefined) return rows
-      const close = (): void => {
-        result.close()
-      }
-      return untilAborted(rows, close, ended)
-    }
-    return this.#send(read, () => true, signal)
+    return this.#read(`${sql} FORMAT JSONEachRow`, params, signal, (bytes) => {
+      const lines = bytes.toString().split('\n')
+      // Nothing follows the last line break.
+      lines.pop()
+      return lines.map((line) => JSON.parse(line) as T)
+    })
   }
 
   /**
@@ -171,25 +160,30 @@ export class Database {
     params: Readonly<Record<string, unknown>> = {},
     { signal }: QueryOptions = {},
   ): Promise<Buffer> {
-    assertQuerySize(sql, params)
-    const read: Request<Buffer> = async (client, ended) => {
+    return this.#read(`${sql} FORMAT RowBinary`, params, signal, (bytes) => bytes)
+  }
+
+  async #read<T>(
+    query: string,
+    params: Readonly<Record<string, unknown>>,
+    signal: AbortSignal | undefined,
+    parse: (response: Buffer) => T,
+  ): Promise<T> {
+    assertQuerySize(query, params)
+    const read: Request<T> = async (client, ended) => {
       const { stream } = await client.exec({
-        query: `${sql} FORMAT RowBinary`,
+        query,
         query_params: params,
         clickhouse_settings: {
           // An error must not follow the first rows, because it would be read as rows.
           wait_end_of_query: 1,
           http_response_buffer_size: RESPONSE_BYTES,
+          // When a client disconnects, the server cancels only read-only queries.
           ...(signal === undefined ? {} : { readonly: '2' }),
         },
         ...(ended === undefined ? {} : { abort_signal: ended }),
       })
-      const bytes = collect(stream)
-      if (ended === undefined) return bytes
-      const close = (): void => {
-        stream.destroy()
-      }
-      return untilAborted(bytes, close, ended)
+      return parse(await collect(stream))
     }
     return this.#send(read, () => true, signal)
   }
@@ -209,17 +203,19 @@ export class Database {
         : `SELECT ${columns} FROM input('${structureOf(table)}') WHERE ${condition}`
     const beganAt = performance.now()
     const write: Request<void> = async (client, ended) => {
-      const { stream, summary } = await client.exec({
+      const { stream, response_headers: headers } = await client.exec({
         query: `INSERT INTO ${table.name} (${columns}) ${source} FORMAT RowBinary`,
         values: Readable.from(parts, { objectMode: false }),
         clickhouse_settings: { wait_end_of_query: 1 },
         ...(ended === undefined ? {} : { abort_signal: ended }),
       })
       for await (const chunk of stream) void chunk
-      const written = summary?.written_rows
+      const written = writtenRows(headers['x-clickhouse-summary'])
       // A distributed table counts rows of its own server twice.
-      if (written !== undefined && Number(written) < rows.length) {
-        throw new DatabaseUnavailable(`${table.name}: ${written} of ${String(rows.length)} rows were written`)
+      if (written !== undefined && written < rows.length) {
+        throw new DatabaseUnavailable(
+          `${table.name}: ${String(written)} of ${String(rows.length)} rows were written`,
+        )
       }
     }
     await this.#send(write, wasNotSent)
@@ -382,39 +378,24 @@ function wasNotSent(error: unknown): boolean {
   return error instanceof DatabaseUnavailable && (error.cause as { code?: unknown }).code === 'ECONNREFUSED'
 }
 
+/** Returns the number of rows that a server reports as written, undefined if it reports none. */
+function writtenRows(summary: unknown): number | undefined {
+  if (typeof summary !== 'string') return undefined
+  const { written_rows: rows } = JSON.parse(summary) as { written_rows?: string }
+  return rows === undefined ? undefined : Number(rows)
+}
+
 async function collect(stream: AsyncIterable<Buffer>): Promise<Buffer> {
   const chunks: Buffer[] = []
   for await (const chunk of stream) chunks.push(chunk)
   return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)
 }
 
-/** Waits for a result whose first bytes have arrived: from then on the driver ignores the signal that was passed to it. */
-async function untilAborted<T>(result: Promise<T>, close: () => void, signal: AbortSignal): Promise<T> {
-  let giveUp = close
-  const aborted = new Promise<never>((_, reject) => {
-    giveUp = () => {
-      reject(signal.reason as Error)
-      close()
-    }
-    if (signal.aborted) giveUp()
-    else signal.addEventListener('abort', giveUp)
-  })
-  try {
-    return await Promise.race([result, aborted])
-  } finally {
-    signal.removeEventListener('abort', giveUp)
-  }
-}
-
 function connect({ url, database, timeoutMs = 60_000, settings }: DatabaseOptions): ClickHouseClient {
   return createClient({
     url,
     database,
-    request_timeout: timeoutMs,
-    max_open_connections: 16,
-    compression: { request: false, response: false },
-    // The server closes idle connections after 10 s; a connection that is about to be closed must not be reused.
-    keep_alive: { enabled: true, idle_socket_ttl: 2500 },
+    connection: new Transport({ url, database, timeoutMs, refusal: parseError }),
     log: { LoggerClass: SilentLogger },
     clickhouse_settings: {
       async_insert: 0,
@@ -467,7 +448,7 @@ async function withKnownErrors<T>(request: () => Promise<T>): Promise<T> {
   try {
     return await request()
   } catch (error) {
-    // A SyntaxError is not ours: the only JSON that the driver parses is the server's response.
+    // A SyntaxError is not ours: the only JSON that is parsed here is the server's response.
     if (error instanceof DatabaseUnavailable || (isDefect(error) && !(error instanceof SyntaxError)))
       throw error
     const message = error instanceof Error ? error.message : String(error)

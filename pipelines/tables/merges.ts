@@ -23,12 +23,11 @@ async function alterMerges(db: Database, change: string, where: 'LIKE' | 'NOT LI
   const sql = `SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree'
     AND engine_full ${where} '%${POSTPONED}%'`
   await onEachServer(db, async (server) => {
-    try {
-      for (const { name } of await server.query<{ name: string }>(sql))
-        await server.command(`ALTER TABLE ${name} ${change}`)
-    } catch (error) {
+    const tables = await server.query<{ name: string }>(sql).catch((error: unknown) => {
       // A server that does not have the database yet has nothing to merge.
-      if (!(error instanceof TableMissing)) throw error
-    }
+      if (error instanceof TableMissing) return []
+      throw error
+    })
+    for (const { name } of tables) await server.command(`ALTER TABLE ${name} ${change}`)
   })
 }

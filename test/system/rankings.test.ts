@@ -507,40 +507,52 @@ describe('a backfill', () => {
     }
   })
 
-  it('that wrote no balances ends with those of the blocks that are not final, and with the ranking of the final block', async () => {
-    const chain = buildChain({ seed: 'balances', blocks: 40 })
-    const node = await startSimnode({ chain })
-    const options = { nodeUrl: node.url, engineUrl: useEngine(), finalityDepth: FINALITY }
-    const [pipeline, clean] = [await Pipeline.start(options), await Pipeline.start(options)]
-    const { db } = pipeline
-    const expectSame = async (): Promise<void> => {
-      await Promise.all([pipeline, clean].map((each) => each.level({ tip: chain.tip.hash })))
-      const [ours, theirs] = await Promise.all([pipeline, clean].map((each) => each.get('/stats/richlist')))
-      expect(ours).toMatchObject({ status: 200, body: theirs?.body as unknown })
-    }
-    try {
-      await pipeline.level()
-      // As if a backfill had been interrupted.
-      await pipeline.fold.close()
-      for (const table of ['script_balances', 'rankings', 'ranked_balances'])
-        await db.command(`TRUNCATE TABLE ${table}`)
-      await db.pinEngineRun()
-      await setBalanceFloor(db, NO_BALANCES, await newestWriter(db))
-      chain.mine({})
-      pipeline.restartMaterializer()
-      await expectSame()
-      const final = chain.tip.height - FINALITY
-      expect(await announcedRankings(db)).toMatchObject([{ height: final }])
-      expect(await balanceFloor(db)).toBe(final)
-      await expectSameRows(db, clean.db)
-      const fork = forkAt(chain, final)
-      for (let block = 0; block <= FINALITY; block++) fork.mine({})
-      fork.activate()
-      await expectSame()
-      expect(await announcedRankings(db)).toMatchObject([{ height: final }])
-    } finally {
-      await Promise.all([pipeline.close(), clean.close()])
-      await node.close()
-    }
-  })
+  it.each([
+    { blocks: 1, lowest: 41 - FINALITY + 1, how: 'written again' },
+    { blocks: 20, lowest: 41, how: 'written once' },
+  ])(
+    'that wrote no balances before its last $blocks blocks ends with those of all that are not final, $how, and with the ranking of the final block',
+    async ({ blocks, lowest }) => {
+      const chain = buildChain({ seed: 'balances', blocks: 40 })
+      const node = await startSimnode({ chain })
+      const options = { nodeUrl: node.url, engineUrl: useEngine(), finalityDepth: FINALITY }
+      const [pipeline, clean] = [await Pipeline.start(options), await Pipeline.start(options)]
+      const { db } = pipeline
+      const expectSame = async (): Promise<void> => {
+        await Promise.all([pipeline, clean].map((each) => each.level({ tip: chain.tip.hash })))
+        const [ours, theirs] = await Promise.all([pipeline, clean].map((each) => each.get('/stats/richlist')))
+        expect(ours).toMatchObject({ status: 200, body: theirs?.body as unknown })
+      }
+      try {
+        await pipeline.level()
+        // As if a backfill had been interrupted.
+        await pipeline.fold.close()
+        for (const table of ['script_balances', 'rankings', 'ranked_balances'])
+          await db.command(`TRUNCATE TABLE ${table}`)
+        await db.pinEngineRun()
+        await setBalanceFloor(db, NO_BALANCES, await newestWriter(db))
+        for (let block = 0; block < blocks; block++) chain.mine({})
+        const nodeHeight = vi
+          .spyOn(Announcer.prototype, 'nodeHeight', 'get')
+          .mockReturnValue(chain.tip.height)
+        pipeline.restartMaterializer()
+        await expectSame()
+        nodeHeight.mockRestore()
+        const [row] = await db.query<{ lowest: number }>('SELECT min(height) AS lowest FROM script_balances')
+        expect(row?.lowest).toBe(lowest)
+        const final = chain.tip.height - FINALITY
+        expect(await announcedRankings(db)).toMatchObject([{ height: final }])
+        expect(await balanceFloor(db)).toBe(final)
+        await expectSameRows(db, clean.db)
+        const fork = forkAt(chain, final)
+        for (let block = 0; block <= FINALITY; block++) fork.mine({})
+        fork.activate()
+        await expectSame()
+        expect(await announcedRankings(db)).toMatchObject([{ height: final }])
+      } finally {
+        await Promise.all([pipeline.close(), clean.close()])
+        await node.close()
+      }
+    },
+  )
 })

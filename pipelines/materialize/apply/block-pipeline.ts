@@ -1,7 +1,7 @@
 import type { Database } from '../../tables/clickhouse.js'
 import type { WorkingChain } from '../working-chain.js'
 import { CumulativeRows } from './block-applier.js'
-import type { BlockWriter } from './block-writer.js'
+import type { BlockWriter, LookedUp } from './block-writer.js'
 import { OwnRows } from './own-rows.js'
 import { type BlockEvent, type Made, madeFrom, ScriptChangesMaker } from './script-changes-maker.js'
 import { ScriptHashes } from './script-book.js'
@@ -27,6 +27,7 @@ export interface Connecting extends BlockEvent {
 interface PendingBlocks {
   readonly blocks: readonly Connecting[]
   readonly made: Promise<Made>
+  readonly lookedUp: Promise<LookedUp>
 }
 
 export interface BlockPipelineParts {
@@ -122,20 +123,34 @@ export class BlockPipeline {
         : Promise.resolve().then(() => madeFrom({ events: blocks, network }, this.#hashes))
     // The error is handled where the result is awaited.
     made.catch(() => undefined)
-    this.#pending.push({ blocks, made })
+    const lookedUp = this.#lookUp(made, [...this.#pending])
+    lookedUp.catch(() => undefined)
+    this.#pending.push({ blocks, made, lookedUp })
     this.#unsubmitted = []
+  }
+
+  /**
+   * Looks up scripts while blocks below are applied, so that these do not wait for it: all that are not touched by those.
+   * @param below the jobs that are not applied yet.
+   */
+  async #lookUp(made: Promise<Made>, below: readonly PendingBlocks[]): Promise<LookedUp> {
+    const touched = new Set<string>()
+    for (const each of below) for (const hash of (await each.made).scriptChanges.hashes) touched.add(hash)
+    const { scriptChanges } = await made
+    return this.#parts.writer.lookUp(scriptChanges.hashes.filter((hash) => !touched.has(hash)))
   }
 
   async #applyNext(): Promise<void> {
     const [next] = this.#pending
     if (next === undefined) return
     const { rows, scriptChanges } = await next.made
+    const lookedUp = await next.lookedUp
     await this.#makeRoom()
     const { db, writer, chain, number } = this.#parts
     const working = chain()
     const parent = await working.parentState(db, number())
     this.#rows.own.take(rows)
-    const { sums, scripts } = await writer.apply(this.#rows.applied, scriptChanges, parent, true)
+    const { sums, scripts } = await writer.apply(this.#rows.applied, scriptChanges, parent, true, lookedUp)
     working.write(next.blocks, sums)
     this.#scripts.applied += scripts
     this.#pending.shift()

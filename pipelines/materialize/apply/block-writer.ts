@@ -33,6 +33,8 @@ const LONG_HISTORY = 1_000
 /** The number of such queries at once. */
 const ALONE_AT_ONCE = 8
 
+const NOTHING_LOOKED_UP: LookedUp = { requested: new Set(), written: new Set() }
+
 /** The state that blocks build on: a filter for rows of the chain below them, and the sums after the block below. */
 export interface ParentState {
   readonly network: Network
@@ -42,6 +44,12 @@ export interface ParentState {
   readonly writer: bigint
   /** SQL condition for the rows of `block_txs` of blocks that are not on the chain. */
   readonly beside: string
+}
+
+/** Which of some scripts were written before. */
+export interface LookedUp {
+  readonly requested: ReadonlySet<string>
+  readonly written: ReadonlySet<string>
 }
 
 /**
@@ -116,6 +124,7 @@ export class BlockWriter {
    * Adds the rows of consecutive blocks to those that will be passed to `insert`. With the cache, blocks can be applied before
    * those below them are inserted, as long as the cache has room for all scripts that are not in the tables yet, and `forget`
    * and `disconnected` are not called.
+   * @param lookedUp scripts of these blocks that no block touches that was applied since `lookUp` was called.
    * @returns the sums after each block, and the number of scripts that they touch.
    */
   async apply(
@@ -123,10 +132,11 @@ export class BlockWriter {
     scriptChanges: ScriptChanges,
     parent: ParentState,
     cached: boolean,
+    lookedUp = NOTHING_LOOKED_UP,
   ): Promise<{ readonly sums: Sums[]; readonly scripts: number }> {
     const { hashes } = scriptChanges
     const { network } = parent
-    const { found, unknown } = await this.#totals(hashes, parent.filter, cached)
+    const { found, unknown } = await this.#totals(hashes, parent.filter, cached, lookedUp)
     const totals = hashes.map((hash) => found.get(hash) ?? noTotals())
     const script = scriptOf(scriptChanges)
     const scripts = hashes.map((hash, scriptIndex) =>
@@ -239,6 +249,7 @@ export class BlockWriter {
     hashes: readonly string[],
     filter: string,
     cached: boolean,
+    lookedUp: LookedUp,
   ): Promise<{ found: Map<string, Totals>; unknown: Set<string> }> {
     if (cached) this.#dropLeft()
     const found = new Map<string, Totals>()
@@ -248,12 +259,19 @@ export class BlockWriter {
       if (known === undefined) missing.push(hash)
       else found.set(hash, known)
     }
-    const written = await this.#written(missing)
+    const others = await this.#written(missing.filter((hash) => !lookedUp.requested.has(hash)))
+    const written = new Set(missing.filter((hash) => others.has(hash) || lookedUp.written.has(hash)))
     const unknown = new Set(missing.filter((hash) => !written.has(hash)))
     // Rows that are written again may repair an error: rely on the histories alone.
     const known = cached ? [...written] : missing
     for (const [hash, each] of await this.#load(known, filter, cached)) found.set(hash, each)
     return { found, unknown }
+  }
+
+  /** Looks up those of some scripts that are not cached, for a later `apply`. */
+  async lookUp(hashes: readonly string[]): Promise<LookedUp> {
+    const requested = hashes.filter((hash) => !this.#cache.has(hash))
+    return { requested: new Set(requested), written: await this.#written(requested) }
   }
 
   /**

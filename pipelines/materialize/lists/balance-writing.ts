@@ -18,8 +18,8 @@ export interface BalanceWritingParts {
 }
 
 /**
- * Decides whether rows of balances are written. A long backfill writes none. Afterwards those of the blocks that are not final are
- * written, so that the ranking of the final block, which is built from the histories of all scripts, serves every branch.
+ * Decides whether rows of balances are written. A long backfill writes none, except of the blocks that are not final at its end, so that
+ * the ranking of the final block, which is built from the histories of all scripts, serves every branch.
  */
 export class BalanceWriting {
   /** The number of rows written during the current backfill. */
@@ -50,6 +50,21 @@ export class BalanceWriting {
   async stop(): Promise<void> {
     await this.#setFloor(NO_BALANCES)
     this.parts.writer.writesBalances = false
+  }
+
+  /**
+   * Resumes before the first blocks that will not be final when the backfill ends, so that none is written again. Call it while no
+   * block is being applied.
+   * @param written the height of the last block that was applied.
+   * @param next the height of the last block that will be applied at once.
+   * @param final the height of the last block that will be final.
+   */
+  async resumeBefore(written: number, next: number, final: number): Promise<void> {
+    const { writer } = this.parts
+    if (writer.writesBalances || written > final || next <= final) return
+    await this.#setFloor(written)
+    writer.writesBalances = true
+    this.#rows = 0
   }
 
   /** Writes the blocks above the final height again, now with balances, as far as the log contains them. */

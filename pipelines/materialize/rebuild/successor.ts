@@ -53,6 +53,8 @@ export class Successor {
   #published = { position: -1, writtenAt: -1 }
   /** The next heads of the first database. */
   #ahead: Head[] = []
+  /** The final height of the first database. */
+  #final = Number.POSITIVE_INFINITY
   /** The blocks that these heads connect. */
   #named: ReadonlySet<string> = new Set()
 
@@ -125,7 +127,9 @@ export class Successor {
   async #catchUp(): Promise<Head> {
     const { old, db, progress, signal } = this.#options
     for (;;) {
-      let tip = (await latestHead(old))?.tipHeight ?? -1
+      const newest = await latestHead(old)
+      let tip = newest?.tipHeight ?? -1
+      this.#final = newest?.finalHeight ?? -1
       while (await this.#applyBatch()) {
         const { height } = this.#working.written
         tip = Math.max(tip, height)
@@ -165,6 +169,8 @@ export class Successor {
       throw new LogShrank(
         `topic chain does not lead to position ${String(end)}, which ${old.name} has published`,
       )
+    const { height } = this.#working.written
+    await this.#balances.resumeBefore(height, height + reached.events, this.#final)
     await this.#apply(events.slice(0, reached.events))
     this.#events = this.#events.slice(reached.events)
     const published = this.#ahead.splice(0, reached.heads).at(-1)

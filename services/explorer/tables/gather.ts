@@ -17,8 +17,10 @@ export interface GatherOptions<V> {
    * @param signal aborts when no caller waits for any of them.
    */
   readonly load: (keys: readonly string[], signal: AbortSignal) => Promise<ReadonlyMap<string, V>>
-  /** The number of concurrent batches. The overhead per query dominates, so few and large batches are fastest. */
+  /** The maximum number of concurrent batches. */
   readonly inFlight?: number
+  /** The number of keys that must wait before a batch starts beside another one: the overhead of small batches dominates. */
+  readonly least?: number
   /** The maximum number of keys per batch. */
   readonly maxKeys?: number
   /** The number of waiting keys from which on new work should be refused. */
@@ -29,6 +31,9 @@ export interface GatherOptions<V> {
 
 /** The number of keys that 256 connections wait for, as many as keep the database busy: none of them is refused. */
 const KEYS = 256
+/** By default two batches are in flight, so that the database works while answers are made of the rows of the other one. */
+const IN_FLIGHT = 2
+const LEAST = 64
 
 /** Lookups by key. */
 export interface Lookup<V> {
@@ -39,12 +44,13 @@ export interface Lookup<V> {
 }
 
 /**
- * Combines concurrent lookups into batches. A single key is looked up immediately; keys that arrive while `inFlight` batches are in
- * flight are collected into the next one. A key that is requested twice within a batch is looked up once.
+ * Combines concurrent lookups into batches. A single key is looked up immediately; keys that arrive while a batch is in
+ * flight are collected into the next one, which starts beside it if there are enough of them. A key that is requested twice within a batch is looked up once.
  */
 export class Gatherer<V> implements Lookup<V> {
   readonly #load: GatherOptions<V>['load']
   readonly #inFlight: number
+  readonly #least: number
   readonly #maxKeys: number
   readonly #maxWaiting: number
   readonly #begin: (callback: () => void) => void
@@ -55,9 +61,11 @@ export class Gatherer<V> implements Lookup<V> {
   #scheduled = false
 
   constructor(options: GatherOptions<V>) {
-    const { load, inFlight = 1, maxKeys = KEYS, maxWaiting = KEYS, begin = queueMicrotask } = options
+    const { load, inFlight = IN_FLIGHT, least = LEAST } = options
+    const { maxKeys = KEYS, maxWaiting = KEYS, begin = queueMicrotask } = options
     this.#load = load
     this.#inFlight = inFlight
+    this.#least = least
     this.#maxKeys = maxKeys
     this.#maxWaiting = maxWaiting
     this.#begin = begin
@@ -135,12 +143,17 @@ export class Gatherer<V> implements Lookup<V> {
 
   /** Starts batches at the end of the current turn, so that all keys that one request needs share a batch. */
   #schedule(): void {
-    if (this.#scheduled || this.#running >= this.#inFlight) return
+    if (this.#scheduled || !this.#canRun) return
     this.#scheduled = true
     this.#begin(() => {
       this.#scheduled = false
-      while (this.#running < this.#inFlight && this.#waiting.size > 0) void this.#run(this.#nextBatch())
+      while (this.#canRun) void this.#run(this.#nextBatch())
     })
+  }
+
+  /** True if a batch may start now. */
+  get #canRun(): boolean {
+    return this.#running < this.#inFlight && this.#waiting.size >= (this.#running === 0 ? 1 : this.#least)
   }
 
   #nextBatch(): Map<string, Set<Waiter<V>>> {

@@ -97,7 +97,7 @@ const LEADS: Readonly<Partial<Record<GatheredTable, readonly GatheredTable[]>>> 
 /** The number of keys that one query of an operation looks up. */
 export const OPERATION_KEYS = 1_000
 
-type Gathering = Pick<GatherOptions<unknown>, 'inFlight' | 'maxKeys' | 'begin'>
+type Gathering = Pick<GatherOptions<unknown>, 'inFlight' | 'least' | 'maxKeys' | 'begin'>
 
 /** The arguments of a gatherer's lookup. */
 type Keys = [keys: readonly string[], signal: AbortSignal]
@@ -157,7 +157,7 @@ export class Tables {
   #newGatherers(how: (table: GatheredTable) => Gathering = () => ({})): Gatherers {
     return {
       // A second batch, because a failed attempt to read a head may have left one in flight.
-      blocks: new Gatherer({ load: (...keys) => this.#loadBlocks(...keys), inFlight: 2, ...how('blocks') }),
+      blocks: new Gatherer({ load: (...keys) => this.#loadBlocks(...keys), least: 1, ...how('blocks') }),
       txs: new Gatherer({ load: (...keys) => this.#loadTxs(...keys), ...how('txs') }),
       locations: new Gatherer({ load: (...keys) => this.#loadLocations(...keys), ...how('locations') }),
       blockTxs: new Gatherer({ load: (...keys) => this.#loadBlockTxs(...keys), ...how('blockTxs') }),
@@ -194,7 +194,7 @@ export class Tables {
     const rounds = new Rounds<GatheredTable>(LEADS)
     const tables = new Tables(rounds.of(this.db), signal, this)
     const how = (table: GatheredTable): Gathering => ({
-      ...{ inFlight: Number.POSITIVE_INFINITY, maxKeys: OPERATION_KEYS },
+      ...{ inFlight: Number.POSITIVE_INFINITY, least: 1, maxKeys: OPERATION_KEYS },
       begin: (callback) => {
         rounds.begin(table, callback)
       },

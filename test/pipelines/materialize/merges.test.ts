@@ -40,7 +40,7 @@ describe('merges', () => {
   const start = async (): Promise<void> => {
     await materializer?.close()
     materializer = new Materializer({ db: db(), log, logger, finalityDepth: 10 })
-    await materializer.step()
+    while (await materializer.step());
   }
 
   beforeAll(async () => {

@@ -3,7 +3,7 @@ import { Gatherer } from '../../../../services/explorer/tables/gather.js'
 
 describe('gathered lookups', () => {
   /** Lookups that end when the test says so. */
-  function held(options: { inFlight?: number; maxKeys?: number } = {}) {
+  function held(options: { inFlight?: number; least?: number; maxKeys?: number } = {}) {
     const batches: { keys: readonly string[]; end: (error?: Error) => void }[] = []
     const gatherer = new Gatherer<string>({
       ...options,
@@ -21,7 +21,7 @@ describe('gathered lookups', () => {
   const turn = () => new Promise((resolve) => setImmediate(resolve))
 
   it('queries a single key at once, and collects the keys that arrive while two batches are pending', async () => {
-    const { gatherer, batches } = held({ inFlight: 2 })
+    const { gatherer, batches } = held({ inFlight: 2, least: 1 })
     const a = gatherer.get('a')
     await turn()
     const b = gatherer.get('b')
@@ -39,8 +39,25 @@ describe('gathered lookups', () => {
     expect(await b).toBe('<b>')
   })
 
+  it('starts a second batch beside the first one only when enough keys wait', async () => {
+    const { gatherer, batches } = held({ least: 3 })
+    const all = ['a', 'b', 'c'].map((key) => gatherer.get(key))
+    await turn()
+    const more = ['d', 'e'].map((key) => gatherer.get(key))
+    await turn()
+    expect(batches.map(({ keys }) => keys)).toEqual([['a', 'b', 'c']])
+    more.push(gatherer.get('f'))
+    await turn()
+    expect(batches.map(({ keys }) => keys)).toEqual([
+      ['a', 'b', 'c'],
+      ['d', 'e', 'f'],
+    ])
+    for (const batch of batches) batch.end()
+    expect(await Promise.all([...all, ...more])).toEqual(['<a>', '<b>', '<c>', '<d>', '<e>', '<f>'])
+  })
+
   it('splits what is too large for one query', async () => {
-    const { gatherer, batches } = held({ inFlight: 9, maxKeys: 2 })
+    const { gatherer, batches } = held({ inFlight: 9, least: 1, maxKeys: 2 })
     const all = gatherer.getAll(['a', 'b', 'c', 'd', 'e', 'a'])
     await turn()
     expect(batches.map(({ keys }) => keys.length)).toEqual([2, 2, 1])

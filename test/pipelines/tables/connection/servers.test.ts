@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Servers, type ServersParts } from '../../../../pipelines/tables/cluster/servers.js'
+import { Servers, type ServersParts } from '../../../../pipelines/tables/connection/servers.js'
 
 class ServerError extends Error {}
 
