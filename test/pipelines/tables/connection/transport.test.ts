@@ -85,6 +85,15 @@ describe('the transport', () => {
     await expect(transport.command({ query: 'third' })).rejects.toMatchObject({ code: 'ECONNRESET' })
   })
 
+  it('waits for a query that takes longer than a connection may be idle, on a new and on a used connection', async () => {
+    const { transport, sockets } = await connected((_, response, body) => {
+      setTimeout(() => response.end(body), 2_600)
+    })
+    expect(await resultOf(transport, 'first')).toBe('first')
+    expect(await resultOf(transport, 'second')).toBe('second')
+    expect(sockets).toHaveLength(1)
+  }, 20_000)
+
   it('rejects if the server falls silent or the signal aborts, before the answer and within it', async () => {
     const { transport } = await connected(
       (_, response, body) => {
