@@ -51,6 +51,12 @@ describe('a query can carry', () => {
     expect(row?.size).toBe('80000')
   })
 
+  it('a text of any characters', async () => {
+    const text =
+      Array.from({ length: 300 }, (_, code) => String.fromCodePoint(code)).join('') + " '\\n' 😀 %41+&="
+    expect(await db().query('SELECT {text:String} AS text', { text })).toEqual([{ text }])
+  })
+
   it('a text of megabytes, such as a filter of many blocks', async () => {
     const [row] = await db().query<{ size: string }>(`SELECT length('${'a'.repeat(5_000_000)}') AS size`)
     expect(row?.size).toBe('5000000')
