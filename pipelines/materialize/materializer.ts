@@ -115,6 +115,8 @@ export class Materializer {
   /** The largest final height of the heads published under its number: readers may consider everything below it final. */
   #publishedFinal = -1
   #checkedAt = 0
+  /** Ends `run`. */
+  #signal: AbortSignal | undefined
   /** Undefined after the start: an earlier process may have postponed them. */
   #postponesMerges: boolean | undefined
 
@@ -159,6 +161,7 @@ export class Materializer {
    */
   async run(signal: AbortSignal): Promise<void> {
     let failures = 0
+    this.#signal = signal
     while (!signal.aborted) {
       try {
         const moved = await this.step()
@@ -354,11 +357,13 @@ export class Materializer {
       if (
         isFull ||
         leftMs <= 0 ||
+        this.#signal?.aborted === true ||
         reader.damage !== undefined ||
         this.#behind(events.length) <= FILLING_BLOCKS
       )
         break
-      await this.#options.log.wait('chain', reader.next, leftMs)
+      await this.#options.log.wait('chain', reader.next, Math.min(leftMs, IDLE_WAIT_MS), this.#signal)
+      await this.#announcer.heartbeat()
       events.push(...((await reader.take(BATCH_EVENTS - events.length, BATCH_BYTES - bytes)) ?? []))
     }
     return events

@@ -24,6 +24,8 @@ export interface BalanceWritingParts {
 export class BalanceWriting {
   /** The number of rows written during the current backfill. */
   #rows = 0
+  /** True if they were resumed before the end of the current backfill: once is enough, even if the node has more blocks by then. */
+  #hasResumed = false
 
   constructor(private readonly parts: BalanceWritingParts) {}
 
@@ -41,6 +43,7 @@ export class BalanceWriting {
    */
   async consider(rows: number, isFilling: boolean, view: ChainView | undefined): Promise<void> {
     this.#rows = isFilling ? this.#rows + rows : 0
+    if (!isFilling) this.#hasResumed = false
     const { writer } = this.parts
     if (writer.writesBalances && this.#rows > MAX_ROWS_ABOVE) await this.stop()
     if (!writer.writesBalances && !isFilling && view !== undefined) await this.#resume(view)
@@ -61,7 +64,8 @@ export class BalanceWriting {
    */
   async resumeBefore(written: number, next: number, final: number): Promise<void> {
     const { writer } = this.parts
-    if (writer.writesBalances || written > final || next <= final) return
+    if (writer.writesBalances || this.#hasResumed || written > final || next <= final) return
+    this.#hasResumed = true
     await this.#setFloor(written)
     writer.writesBalances = true
     this.#rows = 0

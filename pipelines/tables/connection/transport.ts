@@ -58,6 +58,7 @@ export class Transport {
   readonly #request: typeof request
   readonly #database: string
   readonly #refusal: TransportOptions['refusal']
+  #isClosed = false
 
   constructor({ url, database, timeoutMs, refusal }: TransportOptions) {
     const { protocol, hostname, port, username, password } = new URL(url)
@@ -89,13 +90,13 @@ export class Transport {
     return result
   }
 
-  /** Throws, as `insert` does: rows are decoded and encoded here and not by the driver. */
-  query(): never {
-    throw new Defect('queries are sent by `exec`')
+  query(params: Params): Promise<Response> {
+    return this.#run(params, true)
   }
 
+  /** Rejects: rows are encoded here and not by the driver. */
   insert(): never {
-    return this.query()
+    throw new Defect('rows are sent by `exec`')
   }
 
   async ping({ abort_signal: signal }: Pick<Params, 'abort_signal'>): Promise<PingResult> {
@@ -111,6 +112,7 @@ export class Transport {
 
   close(): Promise<void> {
     const { agent } = this.#options
+    this.#isClosed = true
     if (agent instanceof Agent) agent.destroy()
     return Promise.resolve()
   }
@@ -134,7 +136,8 @@ export class Transport {
     query: { query?: string },
   ): URLSearchParams {
     const search = new URLSearchParams({ database: this.#database, ...query })
-    for (const [name, value] of Object.entries(clickhouse_settings)) search.set(name, String(value))
+    for (const [name, value] of Object.entries(clickhouse_settings))
+      if (value !== undefined) search.set(name, String(value))
     for (const [name, value] of Object.entries(query_params)) search.set(`param_${name}`, escaped(value))
     return search
   }
@@ -145,13 +148,25 @@ export class Transport {
     { body, signal, repeats }: Sending,
   ): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
+      signal?.throwIfAborted()
+      let isAnswered = false
       const sent = this.#request(
         { ...this.#options, ...to, ...(signal === undefined ? {} : { signal }) },
-        resolve,
+        (response) => {
+          isAnswered = true
+          resolve(response)
+        },
       )
+      // A request that waits for a connection is not ended by its own signal.
+      const giveUp = (): void => {
+        reject(signal?.reason as Error)
+      }
+      signal?.addEventListener('abort', giveUp, { once: true })
+      sent.once('close', () => signal?.removeEventListener('abort', giveUp))
       sent.once('timeout', () => sent.destroy(new Error('the server does not respond')))
-      sent.once('error', (error: NodeJS.ErrnoException) => {
-        const isStale = sent.reusedSocket && error.code === 'ECONNRESET'
+      sent.on('error', (error: NodeJS.ErrnoException) => {
+        const isReset = error.code === 'ECONNRESET' || error.code === 'EPIPE'
+        const isStale = isReset && sent.reusedSocket && !isAnswered && !this.#isClosed
         if (isStale && repeats) resolve(this.#send({ ...to, agent: false }, { body, signal, repeats: false }))
         else reject(error)
       })

@@ -5,6 +5,7 @@ import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { afterEach, describe, expect, it } from 'vitest'
 import { Transport } from '../../../../pipelines/tables/connection/transport.js'
+import { until } from '../../../harness/until.js'
 
 type Answer = (request: IncomingMessage, response: ServerResponse, body: string) => void
 
@@ -94,6 +95,38 @@ describe('the transport', () => {
     expect(sockets).toHaveLength(1)
   }, 20_000)
 
+  it('sends nothing again once the server has begun to answer, or the transport is closed', async () => {
+    let requests = 0
+    const { transport, sockets } = await connected((request, response, body) => {
+      requests++
+      if (body === 'first') response.end(body)
+      if (body === 'begun') response.write('begun', () => request.socket.resetAndDestroy())
+    })
+    expect(await resultOf(transport, 'first')).toBe('first')
+    await expect(resultOf(transport, 'begun')).rejects.toThrow('aborted')
+    expect(await resultOf(transport, 'first')).toBe('first')
+    const silent = transport.exec({ query: 'silent' })
+    await until('it is sent', () => requests === 4)
+    await transport.close()
+    await expect(silent).rejects.toMatchObject({ code: 'ECONNRESET' })
+    expect({ requests, connections: sockets.length }).toEqual({ requests: 4, connections: 2 })
+  })
+
+  it('gives up a request that waits for a connection', async () => {
+    const { transport, sockets } = await connected(() => undefined)
+    const silent = Array.from({ length: 16 }, () =>
+      transport.exec({ query: 'silent' }).catch(() => undefined),
+    )
+    await until('all connections are used', () => sockets.length === 16)
+    const waiting = transport.exec({ query: 'waiting', abort_signal: AbortSignal.timeout(50) })
+    await expect(waiting).rejects.toThrow('timeout')
+    await expect(
+      transport.exec({ query: 'late', abort_signal: AbortSignal.abort(new Error('too late')) }),
+    ).rejects.toThrow('too late')
+    await transport.close()
+    await Promise.all(silent)
+  })
+
   it('rejects if the server falls silent or the signal aborts, before the answer and within it', async () => {
     const { transport } = await connected(
       (_, response, body) => {
@@ -108,7 +141,7 @@ describe('the transport', () => {
     const aborted = transport.exec({ query: 'silent', abort_signal: controller.signal })
     const { stream } = await transport.exec({ query: 'begun', abort_signal: controller.signal })
     controller.abort(new Error('given up'))
-    await expect(aborted).rejects.toThrow('abort')
+    await expect(aborted).rejects.toThrow('given up')
     await expect(text(stream)).rejects.toThrow('aborted')
   })
 })
