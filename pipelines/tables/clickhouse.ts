@@ -67,7 +67,7 @@ const SHARD_SETTINGS = {
   skip_unavailable_shards: 0,
 } as const
 
-/** The size up to which the server keeps a response of `bytes` in memory before it sends it; it writes the rest to disk. */
+/** The size up to which the server keeps a response in memory before it sends it; it writes the rest to disk. */
 const RESPONSE_BYTES = String(8 * 2 ** 20)
 
 export interface DatabaseOptions {

@@ -11,11 +11,9 @@ export type SelectedRow<C extends Columns> = {
 
 type RawRow = Readonly<Record<string, unknown>>
 
-/**
- * Settings of a query of few keys. A second thread takes a fifth more processor time, and other queries need it. The default step
- * of a search in the index, an eighth of a part, takes a tenth more.
- */
+/** The number of keys up to which a query uses one thread of the server: a second one takes processor time that other queries need. */
 const FEW_KEYS = 256
+/** The search in the index halves what is left at each step; by default it takes eighths, which costs more for single rows. */
 const FEW_KEYS_SETTINGS = ' SETTINGS max_threads = 1, merge_tree_coarse_index_granularity = 2'
 
 /** SQL expressions for columns of types that JSON does not have. */

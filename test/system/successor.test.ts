@@ -1,30 +1,38 @@
+import { create, toBinary } from '@bufbuild/protobuf'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
+import { displayBytes } from '../../pipelines/chain/hash.js'
 import { openEmbeddedLog } from '../../pipelines/log/embedded/embedded.js'
 import type { EventLog } from '../../pipelines/log/port.js'
 import { BlockWriter } from '../../pipelines/materialize/apply/block-writer.js'
 import { Materializer } from '../../pipelines/materialize/materializer.js'
 import { assertBuildable } from '../../pipelines/materialize/rebuild/replay.js'
 import { Successor } from '../../pipelines/materialize/rebuild/successor.js'
-import type { Database } from '../../pipelines/tables/clickhouse.js'
+import { Database } from '../../pipelines/tables/clickhouse.js'
 import { type Head, headsAfter, latestHead } from '../../pipelines/tables/head.js'
 import { noteServing, notesOf, servingDatabase } from '../../pipelines/tables/serving.js'
 import { announcedRankings } from '../../pipelines/tables/lists/ranking.js'
 import { balanceFloor } from '../../pipelines/tables/lists/balance-floor.js'
 import { RankingBuilder } from '../../pipelines/materialize/lists/ranking-builder.js'
 import { claimWriting, newestWriter, Superseded } from '../../pipelines/tables/writers.js'
+import { CommittedEventSchema } from '../../proto/gen/headwater/events/v1/events_pb.js'
 import { startSimnode } from '../../services/simnode/node.js'
 import { buildChain, forkAt, type SimChain } from '../../services/simnode/chain/sim-chain.js'
 import { expectSameRows } from '../harness/clean-index.js'
 import { Pipeline } from '../harness/pipeline.js'
 import { until } from '../harness/until.js'
+import { FeedClient } from '../services/explorer/feed-client.js'
 
 const logger = pino({ level: 'silent' })
 const finalityDepth = 4
 const quiet = (): void => undefined
+const heartbeatOf = (nodeHash: string): Uint8Array => {
+  const value = { heartbeat: { nodeHash: displayBytes(nodeHash) } }
+  return toBinary(CommittedEventSchema, create(CommittedEventSchema, { event: { case: 'heartbeat', value } }))
+}
 const withoutWriter = (head: Head): Omit<Head, 'writer'> =>
   ({ ...head, writer: undefined }) as Omit<Head, 'writer'>
 
@@ -36,6 +44,7 @@ describe('a successor', () => {
   let pipeline: Pipeline
   let clean: Pipeline
   let db: Database
+  let third: Database
   const made: string[] = []
 
   const named = (name: string): Database => {
@@ -180,11 +189,50 @@ describe('a successor', () => {
     await expect(claimWriting(pipeline.db, 1)).rejects.toThrow(Superseded)
   })
 
+  it('has a head that is written while an explorer switches over: the feed contains its events', async () => {
+    third = named(`${pipeline.name}_third`)
+    const last = await latestHead(db)
+    await new Successor({ db: third, old: db, log, logger, progress: quiet }).run()
+    const feed = await FeedClient.connect(pipeline.url, '/ws')
+    await feed.subscribe('blocks')
+    const materializer = new Materializer({ db: third, log, logger, finalityDepth })
+    // It claims before the explorer reads: a claim after that would make the explorer read again.
+    while (await materializer.step());
+    chain.mine({})
+    await pipeline.poll()
+    const writes = vi.fn(async () => {
+      while (await materializer.step());
+    })
+    // eslint-disable-next-line @typescript-eslint/unbound-method -- applied to the database below
+    const { query } = Database.prototype
+    const querying = vi.spyOn(Database.prototype, 'query').mockImplementation(async function (
+      this: Database,
+      ...statement
+    ) {
+      const rows = await query.apply(this, statement)
+      if (this.name === third.name && statement[0].includes('FROM heads') && writes.mock.calls.length === 0)
+        await writes()
+      return rows
+    })
+    await log.append('committed', [heartbeatOf(chain.tip.hash)])
+    await until('the explorer shows the new block', async () => {
+      return (await pipeline.get('/stats/summary')).tip === chain.tip.hash
+    })
+    querying.mockRestore()
+    expect(writes).toHaveBeenCalledOnce()
+    chain.mine({})
+    await pipeline.poll()
+    while (await materializer.step());
+    await materializer.close()
+    const seqs = (await feed.events('blocks', 1)).map(({ seq }) => seq)
+    expect(seqs[0]).toBe((last?.blocksBefore ?? 0) + (last?.connected.length ?? 0) + 1)
+    await feed.close()
+    await clean.level()
+  })
+
   it('is found even if the index before it was dropped', async () => {
-    const third = named(`${pipeline.name}_third`)
     await noteServing(pipeline.db, db.name)
     made.push(notesOf(pipeline.name))
-    await new Successor({ db: third, old: db, log, logger, progress: quiet }).run()
     await noteServing(pipeline.db, third.name)
     await db.command(`DROP DATABASE ${pipeline.name} SYNC`)
     await db.command(`DROP DATABASE ${db.name} SYNC`)

@@ -51,7 +51,7 @@ const IDLE_MS = 2_500
 
 /**
  * Sends the requests of the driver. Its own transport waits a millisecond before each of them and sends the text of a query apart
- * from its head: a query that takes 0.6 ms takes 2.3 ms with it, and five times the processor time of this process.
+ * from its head: a query that takes 0.6 ms takes 2.3 ms with it, and six times the processor time of this process.
  */
 export class Transport {
   readonly #options: RequestOptions
@@ -150,15 +150,13 @@ export class Transport {
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted()
       let isAnswered = false
-      const sent = this.#request(
-        { ...this.#options, ...to, ...(signal === undefined ? {} : { signal }) },
-        (response) => {
-          isAnswered = true
-          resolve(response)
-        },
-      )
-      // A request that waits for a connection is not ended by its own signal.
+      const sent = this.#request({ ...this.#options, ...to }, (response) => {
+        isAnswered = true
+        resolve(response)
+      })
+      // A request that waits for a connection reports nothing when it is destroyed.
       const giveUp = (): void => {
+        sent.destroy(signal?.reason as Error)
         reject(signal?.reason as Error)
       }
       signal?.addEventListener('abort', giveUp, { once: true })

@@ -271,8 +271,10 @@ export class HeadFollower {
     const { state, logger } = this.#parts
     const { position, view } = state.chain
     const fence = await newestFence(source.db)
+    const newest = await latestHead(source.db)
+    // Read last: a head that is written meanwhile is then among these, and its events are published.
     const heads = await headsAfter(source.db, position, view?.head.writtenAt)
-    const head = heads.at(-1) ?? (await latestHead(source.db))
+    const head = heads.at(-1) ?? newest
     // A head that was written at the moment of the switch is not valid, and is written again in the other database.
     if (head === undefined || head.position < position)
       throw new Error(`database ${source.db.name} does not show position ${String(position)} yet`)

@@ -44,8 +44,9 @@ export interface Lookup<V> {
 }
 
 /**
- * Combines concurrent lookups into batches. A single key is looked up immediately; keys that arrive while a batch is in
- * flight are collected into the next one, which starts beside it if there are enough of them. A key that is requested twice within a batch is looked up once.
+ * Combines concurrent lookups into batches. A single key is looked up immediately; keys that arrive while a batch is in flight are
+ * collected into the next one, which starts beside it if there are enough of them. A key that is requested twice within a batch is
+ * looked up once.
  */
 export class Gatherer<V> implements Lookup<V> {
   readonly #load: GatherOptions<V>['load']
