@@ -154,7 +154,8 @@ export class Transport {
         isAnswered = true
         resolve(response)
       })
-      // A request that waits for a connection reports nothing when it is destroyed.
+      // A request that waits for a connection reports nothing when it is destroyed. One on a reused connection would report a reset
+      // and be sent again if it were destroyed without a reason.
       const giveUp = (): void => {
         sent.destroy(signal?.reason as Error)
         reject(signal?.reason as Error)
