@@ -169,6 +169,7 @@ function readFigures({ times, refusalTimes, others }: LoadResult): Figure[] {
     { name: 'reads', value: times.length, unit: 'requests' },
     { name: 'read_p99', value: percentile(times, 0.99), unit: 'ms' },
     { name: 'reads_refused', value: refusalTimes.length, unit: 'requests' },
+    ...Object.entries(others).map(([name, value]): Figure => ({ name, value, unit: 'requests' })),
     { name: 'reads_failed', value: failed, unit: 'requests', most: 0 },
   ]
 }
