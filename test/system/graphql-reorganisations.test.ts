@@ -45,7 +45,7 @@ interface ChainData {
 
 const digestOf = (data: unknown): string => createHash('sha256').update(JSON.stringify(data)).digest('base64')
 
-describe('nested GraphQL reads during reorganisations', () => {
+describe('nested GraphQL reads during reorganisations', { timeout: 30 * 60_000 }, () => {
   let node: Simnode | undefined
   let pipeline: Pipeline | undefined
 
