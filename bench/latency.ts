@@ -52,11 +52,11 @@ export function latency({ blocks }: LatencyOptions): Promise<Figure[]> {
       const poller = await follow(start, stack, 'false')
       const capacity = await capacityOf(stack, feed, generator)
       const measurement = { stack, feed, generator, blocks, rate: capacity / 2 }
-      const polled = await measure(measurement)
+      const polled = await measure({ ...measurement, poller })
       await poller.kill('SIGTERM')
-      await follow(start, stack, 'true')
+      const waiting = await follow(start, stack, 'true')
       await sleep(FIRST_WAIT_MS)
-      const announced = await measure(measurement)
+      const announced = await measure({ ...measurement, poller: waiting })
       return [
         { name: 'reads', value: capacity / 2, unit: 'requests/s' },
         ...figures('polled', polled, MAX_POLLED_MS),
@@ -112,6 +112,8 @@ async function readPaths({ url, nodeUrl }: Stack): Promise<string[]> {
 
 interface Measurement {
   readonly stack: Stack
+  /** The one that runs, which is not the stack's first one. */
+  readonly poller: ServiceProcess
   readonly feed: FeedWatch
   readonly generator: LoadGenerator
   readonly blocks: number
@@ -122,11 +124,15 @@ interface Measurement {
 interface Measured {
   readonly latencies: readonly Latency[]
   readonly loads: readonly LoadResult[]
+  /** Shares of a core, in percent, of this process, which makes the reads and reads the feed, and of all others. */
+  readonly cpu: readonly (readonly [name: string, share: number])[]
 }
 
 /** Mines blocks under load. */
-async function measure({ stack, feed, generator, blocks, rate }: Measurement): Promise<Measured> {
+async function measure({ stack, poller, feed, generator, blocks, rate }: Measurement): Promise<Measured> {
   let isOver = false
+  const { node, engine, materializer, explorer } = stack
+  const shares = cpuShares([node, engine, poller, materializer, explorer])
   const mining = mine(stack, feed, (count) => count === blocks).finally(() => {
     isOver = true
   })
@@ -135,7 +141,23 @@ async function measure({ stack, feed, generator, blocks, rate }: Measurement): P
     while (!isOver) loads.push(await generator.make({ kind: 'open', rate, leaverEvery: NEVER, ...SLICE }))
   })()
   const [latencies] = await Promise.all([mining, loading])
-  return { latencies, loads }
+  return { latencies, loads, cpu: shares() }
+}
+
+/** Returns a function that returns the shares of a core since now. */
+function cpuShares(processes: readonly ServiceProcess[]): () => [name: string, share: number][] {
+  const used = (): [string, number][] => {
+    const { user, system } = process.cpuUsage()
+    return [
+      ['clients', (user + system) / 1e6],
+      ...processes.map((each): [string, number] => [each.name, each.cpuSeconds()]),
+    ]
+  }
+  const [before, from] = [new Map(used()), performance.now()]
+  return () => {
+    const seconds = (performance.now() - from) / 1000
+    return used().map(([name, now]) => [name, (100 * (now - (before.get(name) ?? 0))) / seconds])
+  }
 }
 
 /** Mines blocks, one after the other. @param isEnough is called with the number of blocks so far. */
@@ -220,7 +242,7 @@ class FeedWatch {
   }
 }
 
-function figures(name: string, { latencies, loads }: Measured, most: number): Figure[] {
+function figures(name: string, { latencies, loads, cpu }: Measured, most: number): Figure[] {
   const of = (what: keyof Latency, share: number): number =>
     percentile(
       latencies.map((each) => each[what]),
@@ -239,5 +261,6 @@ function figures(name: string, { latencies, loads }: Measured, most: number): Fi
     { name: `${name}_readable_p99`, value: of('readable', 0.99), unit: 'ms', most },
     { name: `${name}_reads_p99`, value: percentile(reads, 0.99), unit: 'ms' },
     { name: `${name}_failed_reads`, value: failed, unit: 'requests', most: 0 },
+    ...cpu.map(([process, share]) => ({ name: `${name}_${process}_cpu`, value: share, unit: '% of a core' })),
   ]
 }
