@@ -124,7 +124,7 @@ interface Measurement {
 interface Measured {
   readonly latencies: readonly Latency[]
   readonly loads: readonly LoadResult[]
-  /** Shares of a core, in percent, of this process, which makes the reads and reads the feed, and of all others. */
+  /** Shares of a core, in percent, of the load generator, of this process, which reads the feed, and of all others. */
   readonly cpu: readonly (readonly [name: string, share: number])[]
 }
 
@@ -141,7 +141,8 @@ async function measure({ stack, poller, feed, generator, blocks, rate }: Measure
     while (!isOver) loads.push(await generator.make({ kind: 'open', rate, leaverEvery: NEVER, ...SLICE }))
   })()
   const [latencies] = await Promise.all([mining, loading])
-  return { latencies, loads, cpu: shares() }
+  const generatorShare = loads.reduce((sum, { cpuShare }) => sum + cpuShare, 0) / loads.length
+  return { latencies, loads, cpu: [['generator', 100 * generatorShare], ...shares()] }
 }
 
 /** Returns a function that returns the shares of a core since now. */
@@ -149,7 +150,7 @@ function cpuShares(processes: readonly ServiceProcess[]): () => [name: string, s
   const used = (): [string, number][] => {
     const { user, system } = process.cpuUsage()
     return [
-      ['clients', (user + system) / 1e6],
+      ['feed_client', (user + system) / 1e6],
       ...processes.map((each): [string, number] => [each.name, each.cpuSeconds()]),
     ]
   }
