@@ -51,12 +51,12 @@ export function latency({ blocks }: LatencyOptions): Promise<Figure[]> {
     try {
       const poller = await follow(start, stack, 'false')
       const capacity = await capacityOf(stack, feed, generator)
-      const measurement = { stack, feed, generator, blocks, rate: capacity / 2 }
-      const polled = await measure({ ...measurement, poller })
+      const measurement = { feed, generator, blocks, rate: capacity / 2 }
+      const polled = await measure({ ...measurement, stack: { ...stack, poller } })
       await poller.kill('SIGTERM')
-      const waiting = await follow(start, stack, 'true')
+      const waitingPoller = await follow(start, stack, 'true')
       await sleep(FIRST_WAIT_MS)
-      const announced = await measure({ ...measurement, poller: waiting })
+      const announced = await measure({ ...measurement, stack: { ...stack, poller: waitingPoller } })
       return [
         { name: 'reads', value: capacity / 2, unit: 'requests/s' },
         ...figures('polled', polled, MAX_POLLED_MS),
@@ -111,9 +111,8 @@ async function readPaths({ url, nodeUrl }: Stack): Promise<string[]> {
 }
 
 interface Measurement {
+  /** With the poller that runs now. */
   readonly stack: Stack
-  /** The one that runs, which is not the stack's first one. */
-  readonly poller: ServiceProcess
   readonly feed: FeedWatch
   readonly generator: LoadGenerator
   readonly blocks: number
@@ -129,9 +128,9 @@ interface Measured {
 }
 
 /** Mines blocks under load. */
-async function measure({ stack, poller, feed, generator, blocks, rate }: Measurement): Promise<Measured> {
+async function measure({ stack, feed, generator, blocks, rate }: Measurement): Promise<Measured> {
   let isOver = false
-  const { node, engine, materializer, explorer } = stack
+  const { node, engine, poller, materializer, explorer } = stack
   const shares = cpuShares([node, engine, poller, materializer, explorer])
   const mining = mine(stack, feed, (count) => count === blocks).finally(() => {
     isOver = true
@@ -145,19 +144,20 @@ async function measure({ stack, poller, feed, generator, blocks, rate }: Measure
   return { latencies, loads, cpu: [['generator', 100 * generatorShare], ...shares()] }
 }
 
-/** Returns a function that returns the shares of a core since now. */
+/** Starts to measure. @returns a function that returns the shares of a core since then, in percent. */
 function cpuShares(processes: readonly ServiceProcess[]): () => [name: string, share: number][] {
-  const used = (): [string, number][] => {
+  const ownSeconds = (): number => {
     const { user, system } = process.cpuUsage()
-    return [
-      ['feed_client', (user + system) / 1e6],
-      ...processes.map((each): [string, number] => [each.name, each.cpuSeconds()]),
-    ]
+    return (user + system) / 1e6
   }
-  const [before, from] = [new Map(used()), performance.now()]
+  const from = performance.now()
+  const meters = [
+    { name: 'feed_client', used: ownSeconds },
+    ...processes.map((each) => ({ name: each.name, used: () => each.cpuSeconds() })),
+  ].map((meter) => ({ ...meter, before: meter.used() }))
   return () => {
     const seconds = (performance.now() - from) / 1000
-    return used().map(([name, now]) => [name, (100 * (now - (before.get(name) ?? 0))) / seconds])
+    return meters.map(({ name, used, before }) => [name, (100 * (used() - before)) / seconds])
   }
 }
 
