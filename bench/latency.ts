@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { Agent, get, type IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WebSocket } from 'ws'
 import { Random } from '../services/simnode/random.js'
@@ -192,17 +193,22 @@ async function mineOne({ nodeUrl, url }: Stack, feed: FeedWatch): Promise<Latenc
  * that the tables do not have yet would keep the engine busy with something that no client does.
  */
 async function readable(url: string, hash: string): Promise<number> {
-  for (;;) {
-    const tip = await fetch(`${url}/blocks/tip`)
-    const shown = (await tip.json()) as { hash?: string }
-    if (shown.hash === hash) break
-    await sleep(LOOK_MS)
-  }
-  const answer = await fetch(`${url}/block/${hash}`)
-  await answer.arrayBuffer()
-  if (!answer.ok)
-    throw new Error(`block ${hash} is the tip, and reading it returned ${String(answer.status)}`)
+  while ((await read(`${url}/blocks/tip`)).tip !== hash) await sleep(LOOK_MS)
+  const { status } = await read(`${url}/block/${hash}`)
+  if (status !== 200) throw new Error(`block ${hash} is the tip, and reading it returned ${String(status)}`)
   return performance.now()
+}
+
+const agent = new Agent({ keepAlive: true })
+
+/** Reads an answer completely. It takes less than half of the processor time of `fetch`, of which what is measured has too little. */
+async function read(
+  url: string,
+): Promise<{ readonly status: number | undefined; readonly tip: string | undefined }> {
+  const [answer] = (await once(get(url, { agent }), 'response')) as [IncomingMessage]
+  const tip = answer.headers['x-chain-tip']
+  await once(answer.resume(), 'end')
+  return { status: answer.statusCode, tip: typeof tip === 'string' ? tip : undefined }
 }
 
 /** A client of the channel `blocks`. */
