@@ -9,6 +9,9 @@ const MAX_MEMORY = 3 * 1024 * MIB
 /** Disk space that inserts and merges leave free, in bytes: for writes in progress when another program fills the disk. */
 const KEPT_FREE = 64 * MIB
 
+/** The nice value of merges, if the process may set it: a tenth of the processor time of others while these need all of it. */
+const MERGES_NICE = 10
+
 /**
  * Returns the configuration file of the engine: small caches and thread pools, because it shares the machine with all other
  * processes. The numbers of free entries of the merge tree fit the size of the pool: with their defaults (8, 20, 25) a pool of 4
@@ -33,6 +36,8 @@ export function engineSettings(
     mmap_cache_size: 100,
     max_connections: 1024,
     keep_alive_timeout: 30,
+    // Merges begin with the inserts of a block: without this they take the processors from publishing it.
+    os_threads_nice_value_merge_mutate: MERGES_NICE,
     background_pool_size: 2,
     background_merges_mutations_concurrency_ratio: 2,
     background_common_pool_size: 2,

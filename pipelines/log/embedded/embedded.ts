@@ -7,7 +7,7 @@ import { RETENTION_MS, TOPICS, type EventLog, type Lease, type LogRecord, type T
 import { isBusy, RecordFile } from './record-file.js'
 
 /** The polling interval of `wait`. A poll takes a few microseconds, so the interval adds latency, not load. */
-const WAIT_STEP_MS = 15
+const WAIT_STEP_MS = 5
 /** The default of the `maxBytes` of `read`. */
 const DEFAULT_READ_BYTES = 16 * 2 ** 20
 /** Pauses between attempts while another process holds a lock. It holds it while it commits, or for as long as it is frozen. */
