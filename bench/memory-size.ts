@@ -62,7 +62,7 @@ function dayLike(day: number): Day {
   const amount = BigInt(day) << 40n
   return {
     ...{ day, blocks: 144, txs: 400_000 + day, dilithiumTxs: day, fees: amount, output: amount << 8n },
-    ...{ activeAddresses: day, newAddresses: day, averageDifficulty: day + 0.5, work: amount << 30n },
+    ...{ activeAddresses: day, newAddresses: day, difficulties: day + 0.5, work: amount << 30n },
     ...{ addresses: day, dilithiumAddresses: day },
   }
 }

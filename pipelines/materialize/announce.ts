@@ -3,6 +3,7 @@ import {
   Alert_Kind,
   CommittedEventSchema,
   type Heartbeat,
+  type HeadRowSchema,
   type IndexStateSchema,
 } from '../../proto/gen/headwater/events/v1/events_pb.js'
 import { displayBytes } from '../chain/hash.js'
@@ -17,6 +18,8 @@ type Index = MessageInitShape<typeof IndexStateSchema>
 /** The number of past events of topic `node` to read at the start: the newest heartbeat is among the last few. */
 const LOOK_BACK = 200
 const CHUNK = 200
+/** The number of blocks that a head connects and disconnects up to which its announcement contains them: some 3 kB. */
+const MAX_CHANGES = 100
 
 /**
  * Publishes the materializer's events in topic `committed`. Delivery: at least once, and heads after their row; receivers drop
@@ -36,7 +39,8 @@ export class Announcer {
     const lowest = chain.hashAt(lowestHeight)
     const lowestHash = lowest === undefined ? Buffer.alloc(0) : displayBytes(lowest)
     const value = { position: BigInt(head.position), tipHeight: Math.max(0, head.tipHeight), tipHash }
-    await this.#publish({ case: 'head', value: { ...value, lowestHeight, lowestHash } })
+    const row = head.tipHeight >= 0 && changesOf(head) <= MAX_CHANGES ? { row: rowOf(head) } : {}
+    await this.#publish({ case: 'head', value: { ...value, lowestHeight, lowestHash, ...row } })
   }
 
   /**
@@ -100,5 +104,21 @@ export class Announcer {
       this.#next = last.position + 1
       newest = lastHeartbeat(records) ?? newest
     }
+  }
+}
+
+const changesOf = ({ connected, disconnected }: Head): number => connected.length + disconnected.length
+
+function rowOf(head: Head): MessageInitShape<typeof HeadRowSchema> {
+  return {
+    ...{ chain: head.chain, epoch: head.epoch, sequence: head.sequence },
+    ...{ writer: head.writer, reached: head.reached },
+    previous: BigInt(head.previous),
+    finalHeight: BigInt(head.finalHeight),
+    disconnected: head.disconnected.map(displayBytes),
+    connected: head.connected.map(displayBytes),
+    blocksBefore: BigInt(head.blocksBefore),
+    reorgsBefore: BigInt(head.reorgsBefore),
+    writtenAtMs: BigInt(head.writtenAt),
   }
 }

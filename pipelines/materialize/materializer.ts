@@ -531,7 +531,7 @@ export class Materializer {
     this.#view = await nextChainView(db, before, [head])
     if (chain === undefined) await this.#announcer.head(head, this.#view)
     hooks?.afterAnnouncement?.()
-    await this.#working.settle(db, head.finalHeight)
+    await this.#working.settle(db, head.finalHeight, this.#view.stale)
     await log.commit('chain', 'materializer', offsetOf(head.position))
     this.counts.heads++
     if (head.disconnected.length > 0)

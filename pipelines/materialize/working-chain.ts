@@ -88,10 +88,14 @@ export class WorkingChain {
   /**
    * Raises the final height: up to it rows are selected by height, without those of stale blocks. Call it when all blocks up to it
    * are written, and no block leaves meanwhile.
+   * @param known the stale blocks at and below it, if they were read already.
    */
-  async settle(db: Database, finalHeight: number): Promise<void> {
+  async settle(db: Database, finalHeight: number, known?: ReadonlyMap<string, number>): Promise<void> {
     // Also of blocks that this process has never written: an earlier one may have, before it died.
-    const beside = await blocksBeside(db, this.#tail, this.#finalHeight, finalHeight)
+    const beside =
+      known === undefined
+        ? await blocksBeside(db, this.#tail, this.#finalHeight, finalHeight)
+        : [...known].filter(([hash, height]) => height > this.#finalHeight && this.#tail.get(height) !== hash)
     for (const [hash, height] of beside) this.#stale.set(hash, height)
     for (let height = this.#finalHeight + 1; height <= finalHeight; height++) this.#tail.delete(height)
     this.#finalHeight = Math.max(this.#finalHeight, finalHeight)

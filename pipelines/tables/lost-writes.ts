@@ -8,15 +8,13 @@
 /** A macro of the embedded engine's configuration, whose value differs in each run. Other servers, which do throw, lack it. */
 export const RUN_MACRO = 'headwater_run'
 
-const RUN = `(SELECT any(substitution) FROM system.macros WHERE macro = '${RUN_MACRO}')`
-
 /** SQL for the number of writes that the disk refused in this run. */
 export const LOST_WRITES =
   "(SELECT sum(value) FROM system.events WHERE event = 'WriteBufferFromFileDescriptorWriteFailed')"
 
 /** SQL that returns the run, empty for a server that is not the embedded engine, and the number of its lost writes. */
-export const RUN_AND_LOST = `SELECT ${RUN} AS run, ${LOST_WRITES} AS lost`
+export const RUN_AND_LOST = `SELECT any(substitution) AS run, ${LOST_WRITES} AS lost FROM system.macros WHERE macro = '${RUN_MACRO}'`
 
 /** Returns an SQL condition for inserts: the engine is still in this run, and has lost no write. */
 export const whileRunLostNothing = (run: string): string =>
-  run === '' ? '1' : `${RUN} = '${run}' AND ${LOST_WRITES} = 0`
+  run === '' ? '1' : `getMacro('${RUN_MACRO}') = '${run}' AND ${LOST_WRITES} = 0`

@@ -6,6 +6,7 @@ import { statsSummary } from '../reads/statistics/summary.js'
 import type { State } from '../state/state.js'
 import { blockKey } from '../tables/point-keys.js'
 import type { Tables } from '../tables/tables.js'
+import type { BlockContents } from '../tables/transactions.js'
 import { MAX_LOOKED_UP } from '../state/new-blocks.js'
 import type { WhaleAlert } from '../reads/shapes.js'
 import type { WhaleWatch } from './whale-watch.js'
@@ -67,11 +68,11 @@ export class FeedWriter {
   }
 
   /** Returns the events of consecutive heads, in order. @param tables the tables that contain their blocks. */
-  async eventsOf(heads: readonly Head[], tables = this.#tables): Promise<HeadEvents> {
+  async eventsOf(heads: readonly Head[], tables: Tables, contents: BlockContents): Promise<HeadEvents> {
     const connected = heads.flatMap(connectedOf)
     const [blocks, whales] = await Promise.all([
       this.#blockEvents(connected, tables),
-      this.#whales.alertsOf(connected.slice(-REPLAYED), tables),
+      this.#whales.alertsOf(connected.slice(-REPLAYED), tables, contents),
     ])
     const reorgs = heads.filter((head) => head.disconnected.length > 0).map(reorgOf)
     return { events: [...reorgs, ...blocks], whales }

@@ -8,7 +8,7 @@ import { confirmedAlerts, type Naming, unconfirmedAlert } from '../reads/mempool
 import type { State } from '../state/state.js'
 import { blocksBetween } from '../tables/blocks.js'
 import type { Tables } from '../tables/tables.js'
-import { whalesIn } from '../tables/transactions.js'
+import type { BlockContents } from '../tables/transactions.js'
 
 export interface WhaleWatchParts {
   readonly feed: Feed
@@ -47,11 +47,11 @@ export class WhaleWatch {
   }
 
   /** Returns the alerts of blocks, to be published when their head is adopted. @throws DatabaseUnavailable. */
-  async alertsOf(blocks: readonly BlockId[], tables = this.#parts.tables): Promise<WhaleAlert[]> {
+  async alertsOf(blocks: readonly BlockId[], tables: Tables, contents: BlockContents): Promise<WhaleAlert[]> {
     const { threshold } = this.#parts
     const naming = this.#naming()
     if (naming === undefined || blocks.length === 0) return []
-    const located = await whalesIn(tables.unchecked, threshold, blocks)
+    const located = await contents.whales(threshold, blocks)
     if (located.length === 0) return []
     const heights = located.map(({ height }) => height)
     const rows = await blocksBetween(tables.unchecked, Math.min(...heights), Math.max(...heights))

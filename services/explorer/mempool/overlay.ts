@@ -3,10 +3,8 @@ import type { BlockId } from '../../../pipelines/chain/block.js'
 import { type Network, networkNamed } from '../../../pipelines/chain/networks.js'
 import { decodePrevouts, outpointsOf } from '../../../pipelines/chain/prevout.js'
 import { parseBody, parseTx, serializeTx } from '../../../pipelines/chain/transaction.js'
-import { blocksFilter, type ChainView } from '../../../pipelines/tables/chain-view.js'
+import type { ChainView } from '../../../pipelines/tables/chain-view.js'
 import type { Head } from '../../../pipelines/tables/head.js'
-import { BLOCK_TXS } from '../../../pipelines/tables/schema.js'
-import { Selection } from '../../../pipelines/tables/selection.js'
 import { SHOWN_HEADS } from '../../../pipelines/tables/writers.js'
 import { shownTx, type ShownTx } from './shown-tx.js'
 import { type ChainedTx, type Overlay, type Mempool, returnable } from './mempool.js'
@@ -15,8 +13,6 @@ import { blockAt } from '../tables/blocks.js'
 import { outputPrefix } from '../tables/point-keys.js'
 import type { Tables } from '../tables/tables.js'
 import { blockTxsBetween, transactionsByTxid, transactionsOf } from '../tables/transactions.js'
-
-const TXID = new Selection({ txid: BLOCK_TXS.columns.txid })
 
 /** Returns the net change by consecutive heads, lowest first: without blocks that were connected and disconnected among them. */
 export function netChange(heads: readonly Pick<Head, 'tipHeight' | 'connected' | 'disconnected'>[]): {
@@ -43,8 +39,6 @@ function byHeight(blocks: ReadonlyMap<string, number>): BlockId[] {
     .sort((one, other) => one.height - other.height)
 }
 
-/** The number of blocks whose transactions one query reads. */
-const BLOCKS_AT_ONCE = 200
 /** A head that connects more comes from a backfill: the mempool's next event arrives before a search for conflicts would end. */
 const MAX_BLOCKS_SEARCHED_FOR_CONFLICTS = 100
 /** The number of newest heads that get an overlay each; older ones share one. */
@@ -160,31 +154,8 @@ async function txsOfAll(
   return chained
 }
 
-/** Returns the txids of blocks. @throws DatabaseUnavailable. */
-export type TxidsOf = (blocks: readonly BlockId[]) => Promise<ReadonlySet<string>>
-
-/** Returns the txids of blocks, reading those of the same blocks once. */
-export function txidsFrom(tables: Pick<Tables, 'unchecked'>): TxidsOf {
-  const known = new Map<string, Promise<ReadonlySet<string>>>()
-  return (blocks) => {
-    const key = blocks.map(({ hash }) => hash).join()
-    let txids = known.get(key)
-    if (txids === undefined) known.set(key, (txids = txidsOf(blocks, tables)))
-    return txids
-  }
-}
-
 /** Returns the txids of blocks, which must be in order of height. @throws DatabaseUnavailable. */
-async function txidsOf(blocks: readonly BlockId[], tables: Pick<Tables, 'unchecked'>): Promise<Set<string>> {
-  const txids = new Set<string>()
-  for (let at = 0; at < blocks.length; at += BLOCKS_AT_ONCE) {
-    const some = blocks.slice(at, at + BLOCKS_AT_ONCE)
-    const rows = `FROM block_txs WHERE height BETWEEN {from:UInt32} AND {to:UInt32} AND ${blocksFilter(some)}`
-    const span = { from: some[0]?.height ?? 0, to: some.at(-1)?.height ?? 0 }
-    for (const { txid } of await TXID.bytes(tables.unchecked, rows, span)) txids.add(txid)
-  }
-  return txids
-}
+export type TxidsOf = (blocks: readonly BlockId[]) => Promise<ReadonlySet<string>>
 
 async function spentBy(txids: ReadonlySet<string>, mempool: Mempool, tables: Tables): Promise<Set<string>> {
   const spent = new Set<string>()

@@ -22,11 +22,13 @@ import { hasEarlierForm } from '../../../pipelines/tables/migrate.js'
 import { servingDatabase } from '../../../pipelines/tables/serving.js'
 import { newestClaim, newestFence } from '../../../pipelines/tables/writers.js'
 import type { FeedWriter } from '../feed/feed-writer.js'
-import { overlayBySearch, overlaysOf, txidsFrom, type TxidsOf } from '../mempool/overlay.js'
+import { overlayBySearch, overlaysOf, type TxidsOf } from '../mempool/overlay.js'
 import type { MempoolFollower } from '../mempool/follower.js'
 import { nextCanonicalBlocks } from './canonical-blocks.js'
+import { AnnouncedHeads } from './announced-heads.js'
 import { touchedBy } from './touched.js'
-import { type Days, nextDays } from './days.js'
+import { type Days, grownDays, nextDays } from './days.js'
+import { newBlocks } from './new-blocks.js'
 import { commonLength, nextRecentBlocks, type RecentBlocks } from './recent-blocks.js'
 import { endsBefore, pause, retrying } from './retry.js'
 import { type ChainState, NO_CHAIN, type State } from './state.js'
@@ -34,6 +36,7 @@ import type { AppliedHeartbeat } from './indexer-status.js'
 import type { ServingTables } from '../tables/serving-tables.js'
 import type { Tables } from '../tables/tables.js'
 import { blockKey } from '../tables/point-keys.js'
+import { BlockContents } from '../tables/transactions.js'
 
 export interface HeadFollowerParts {
   readonly state: State
@@ -80,6 +83,7 @@ export class HeadFollower {
   #announced = -1
   /** Hash of the tip of that head. */
   #announcedTip = ''
+  readonly #coming = new AnnouncedHeads()
   /** True while the tables may contain a head that was not adopted. */
   #isBehind = false
   #catchingUp: Promise<void> | undefined
@@ -157,6 +161,7 @@ export class HeadFollower {
         this.#parts.onIndexerDefect?.()
     }
     if (event?.case === 'head') {
+      this.#coming.add(event.value)
       const position = Number(event.value.position)
       if (position >= this.#announced) this.#announcedTip = hexOf(event.value.tipHash)
       this.#announced = Math.max(this.#announced, position)
@@ -235,6 +240,12 @@ export class HeadFollower {
   async #advance(): Promise<void> {
     const { state } = this.#parts
     const { db } = this.#source
+    const announced = state.chain.view && this.#coming.takeAfter(state.chain.view.head, state.chain.fence)
+    if (state.chain.view !== undefined && announced !== undefined && announced.length > 0) {
+      for (const { position } of announced) db.noteHead(position)
+      await this.#continueWith(announced, state.chain.view, state.chain.fence)
+      return
+    }
     const newHeads = (): Promise<Head[]> =>
       headsAfter(db, state.chain.position, state.chain.view?.head.writtenAt)
     const [{ newest: fence, successor }, found] = await Promise.all([newestClaim(db), newHeads()])
@@ -252,10 +263,7 @@ export class HeadFollower {
       return
     }
     if (view !== undefined && !isNewWriter) {
-      const settled = nextChainView(db, view, heads)
-      const isShort = connectedBy(heads) <= MAX_BLOCKS_CONTINUED
-      const continued = isShort ? continuedView(view, heads) : undefined
-      await this.#advanceTo(heads, continued ?? (await settled), fence, this.#source, settled)
+      await this.#continueWith(heads, view, fence)
       return
     }
     const head = heads.at(-1) ?? view?.head
@@ -264,6 +272,14 @@ export class HeadFollower {
     const finalHeight = Math.min(head?.finalHeight ?? -1, newest?.finalHeight ?? -1)
     const next = head === undefined ? undefined : await loadChainView(db, { ...head, finalHeight })
     await this.#advanceTo(heads, next, fence, this.#source)
+  }
+
+  /** Adopts heads that follow the head of a view, under the same writer. */
+  async #continueWith(heads: readonly Head[], view: ChainView, fence: bigint): Promise<void> {
+    const settled = nextChainView(this.#source.db, view, heads)
+    const isShort = connectedBy(heads) <= MAX_BLOCKS_CONTINUED
+    const continued = isShort ? continuedView(view, heads) : undefined
+    await this.#advanceTo(heads, continued ?? (await settled), fence, this.#source, settled)
   }
 
   /** Switches to the database that has replaced this one. It contains the same heads, and continues them. */
@@ -298,11 +314,12 @@ export class HeadFollower {
     const before = source === this.#source ? state.chain : NO_CHAIN
     // There may be more heads than one query returns, and further writers or databases.
     const hasMore = heads.length === MAX_HEADS || before.fence !== fence
-    const txids = txidsFrom(source.tables)
+    const contents = new BlockContents(source.tables)
+    const { txids } = contents
     const [next, touched, events] = await Promise.all([
       stateOf(view, fence, source.tables, before, settled),
       this.#touchedBy(heads, fence, source, txids),
-      writer.eventsOf(heads, source.tables),
+      writer.eventsOf(heads, source.tables, contents),
     ])
     if (
       (await source.tables.fence()) !== fence ||
@@ -417,8 +434,15 @@ async function nextStatistics(
   view: ChainView,
 ): Promise<{ readonly recent: RecentBlocks; readonly days: Days }> {
   const kept = commonLength(before.recent, view)
-  const recent = await nextRecentBlocks(tables, before.recent, view)
   const fork = before.recent[kept - 1]?.height
+  const hasGrown = fork !== undefined && kept === before.recent.length
+  // Both share the query of the new blocks.
+  const [recent, grown] = await Promise.all([
+    nextRecentBlocks(tables, before.recent, view),
+    hasGrown ? newBlocks(tables, view, fork + 1) : undefined,
+  ])
+  if (hasGrown && grown?.length === view.head.tipHeight - fork)
+    return { recent, days: grownDays(before.days, grown) }
   const above = recent.filter(({ height }) => fork !== undefined && height > fork)
   const isComplete = fork !== undefined && above.length === view.head.tipHeight - fork
   const differing = [...before.recent.slice(kept), ...above]

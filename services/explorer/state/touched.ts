@@ -3,7 +3,7 @@ import { scriptHash } from '../../../pipelines/chain/script.js'
 import { parseBody } from '../../../pipelines/chain/transaction.js'
 import type { Head } from '../../../pipelines/tables/head.js'
 import type { Mempool } from '../mempool/mempool.js'
-import { netChange, txidsFrom, type TxidsOf } from '../mempool/overlay.js'
+import { netChange, type TxidsOf } from '../mempool/overlay.js'
 import { isResolved } from '../mempool/shown-tx.js'
 import type { Body, Tables } from '../tables/tables.js'
 
@@ -26,8 +26,8 @@ export async function touchedBy(
   heads: readonly Changed[],
   position: number,
   mempool: Pick<Mempool, 'known'>,
-  tables: Pick<Tables, 'unchecked' | 'bodies'>,
-  txidsOf: TxidsOf = txidsFrom(tables),
+  tables: Pick<Tables, 'bodies'>,
+  txidsOf: TxidsOf,
 ): Promise<ReadonlySet<string> | undefined> {
   if (!areConsecutive(heads, position)) return undefined
   const { connected, disconnected } = netChange(heads)

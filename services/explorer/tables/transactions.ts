@@ -9,6 +9,12 @@ import { blockTxKey, locationPrefix } from './point-keys.js'
 import type { BlockTx, Tables, TxRow } from './tables.js'
 
 const BLOCK_TX = new Selection(BLOCK_TXS.columns)
+const TXID = new Selection({ txid: BLOCK_TXS.columns.txid })
+
+/** The number of blocks whose txids one query reads. */
+const BLOCKS_AT_ONCE = 200
+/** The number of blocks of which all columns are read at once. */
+const FEW_BLOCKS = 10
 
 /**
  * Returns transactions of a chain by their txids, each as of its block on this chain; those that it does not contain are missing.
@@ -137,15 +143,66 @@ export async function newestWhales(
   return BLOCK_TX.query(tables, rows, { least: least.toString() })
 }
 
-/** Returns the transactions of blocks that move more than a value (base units), in the order of the chain. */
-export async function whalesIn(
-  tables: ByteQuerier,
-  least: bigint,
+/** The transactions of blocks, for several callers at once: those of the same few blocks are read once. */
+export class BlockContents {
+  readonly #tables: Pick<Tables, 'unchecked'>
+  readonly #rows = new Map<string, Promise<readonly BlockTx[]>>()
+  readonly #txids = new Map<string, Promise<ReadonlySet<string>>>()
+
+  constructor(tables: Pick<Tables, 'unchecked'>) {
+    this.#tables = tables
+  }
+
+  /** Returns the txids of blocks, which must be in order of height. @throws DatabaseUnavailable. */
+  readonly txids = (blocks: readonly BlockId[]): Promise<ReadonlySet<string>> =>
+    once(this.#txids, blocks, () => this.#readTxids(blocks))
+
+  /**
+   * Returns the transactions of blocks that move more than a value (base units), in the order of the chain.
+   * @throws DatabaseUnavailable.
+   */
+  async whales(least: bigint, blocks: readonly BlockId[]): Promise<readonly BlockTx[]> {
+    if (blocks.length > FEW_BLOCKS) return this.#read(blocks, `moved > ${String(least)}`)
+    return (await this.#rowsOf(blocks)).filter(({ moved }) => moved > least)
+  }
+
+  async #readTxids(blocks: readonly BlockId[]): Promise<ReadonlySet<string>> {
+    if (blocks.length <= FEW_BLOCKS) return new Set((await this.#rowsOf(blocks)).map(({ txid }) => txid))
+    const txids = new Set<string>()
+    for (let at = 0; at < blocks.length; at += BLOCKS_AT_ONCE) {
+      const some = blocks.slice(at, at + BLOCKS_AT_ONCE)
+      for (const { txid } of await TXID.bytes(this.#tables.unchecked, `FROM block_txs WHERE ${within(some)}`))
+        txids.add(txid)
+    }
+    return txids
+  }
+
+  #rowsOf(blocks: readonly BlockId[]): Promise<readonly BlockTx[]> {
+    return once(this.#rows, blocks, () => this.#read(blocks, '1'))
+  }
+
+  async #read(blocks: readonly BlockId[], filter: string): Promise<readonly BlockTx[]> {
+    if (blocks.length === 0) return []
+    const rows = `FROM block_txs WHERE ${filter} AND ${within(blocks)}
+      ORDER BY height, tx_index LIMIT 1 BY height, block_tag, tx_index`
+    return BLOCK_TX.bytes(this.#tables.unchecked, rows)
+  }
+}
+
+function once<T>(
+  known: Map<string, Promise<T>>,
   blocks: readonly BlockId[],
-): Promise<BlockTx[]> {
+  read: () => Promise<T>,
+): Promise<T> {
+  const key = blocks.map(({ hash }) => hash).join()
+  let result = known.get(key)
+  if (result === undefined) known.set(key, (result = read()))
+  return result
+}
+
+/** Returns an SQL condition for the rows of blocks, at least one, by the key of the table and by their tags. */
+function within(blocks: readonly BlockId[]): string {
   const heights = blocks.map(({ height }) => height)
-  const rows = `FROM block_txs WHERE moved > {least:UInt64} AND height BETWEEN {from:UInt32} AND {to:UInt32}
-    AND ${blocksFilter(blocks)} ORDER BY height, tx_index LIMIT 1 BY height, block_tag, tx_index`
-  const params = { least: least.toString(), from: Math.min(...heights), to: Math.max(...heights) }
-  return BLOCK_TX.bytes(tables, rows, params)
+  const range = `${String(Math.min(...heights))} AND ${String(Math.max(...heights))}`
+  return `height BETWEEN ${range} AND ${blocksFilter(blocks)}`
 }

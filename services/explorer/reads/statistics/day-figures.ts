@@ -37,8 +37,8 @@ export function nextSecond(now: number): number {
   return (Math.floor(now / 1000) + 1) * 1000
 }
 
-function averageDifficulty({ averageDifficulty: value }: Day): string {
-  return decimalString(Number(value.toPrecision(SURE_DIGITS)))
+function averageDifficulty({ difficulties, blocks }: Day): string {
+  return decimalString(Number((difficulties / blocks).toPrecision(SURE_DIGITS)))
 }
 
 /** Returns hashes per second. */

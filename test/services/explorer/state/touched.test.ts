@@ -1,14 +1,13 @@
 import { describe, expect, it } from 'vitest'
+import type { BlockId } from '../../../../pipelines/chain/block.js'
 import { REGTEST } from '../../../../pipelines/chain/networks.js'
 import { encodePrevouts } from '../../../../pipelines/chain/prevout.js'
 import { scriptHash } from '../../../../pipelines/chain/script.js'
 import { parseTx, serializeTx } from '../../../../pipelines/chain/transaction.js'
-import { EncodedRows, table } from '../../../../pipelines/tables/rowbinary.js'
 import { shownTx, type ShownTx } from '../../../../services/explorer/mempool/shown-tx.js'
 import { touchedBy } from '../../../../services/explorer/state/touched.js'
 import type { Body, Tables } from '../../../../services/explorer/tables/tables.js'
 
-const TXIDS = table('block_txs', { txid: 'hash' })
 const hashOf = (number: number): string => number.toString(16).padStart(64, '0')
 const script = (byte: number): Buffer => Buffer.from([0x51, byte])
 const HEAD = { position: 5, previous: 4, tipHeight: 10, connected: [hashOf(900)], disconnected: [] }
@@ -30,21 +29,19 @@ function payment(prevTxid: string, from: number, to: number) {
 function tablesWith(bodies: readonly Body[]) {
   const read: string[] = []
   const queries: unknown[] = []
+  const txidsOf = (blocks: readonly BlockId[]): Promise<ReadonlySet<string>> => {
+    queries.push(blocks)
+    return Promise.resolve(new Set(blocks.length === 0 ? [] : bodies.map(({ txid }) => txid)))
+  }
   const tables = {
-    unchecked: {
-      bytes: (_: string, params: unknown) => {
-        queries.push(params)
-        return Promise.resolve(Buffer.from(new EncodedRows(TXIDS, bodies).bytes))
-      },
-    },
     bodies: {
       getAll: (txids: readonly string[]) => {
         read.push(...txids)
         return Promise.resolve(new Map(bodies.map((body) => [body.txid, body])))
       },
     },
-  } as unknown as Pick<Tables, 'unchecked' | 'bodies'>
-  return { tables, read, queries }
+  } as unknown as Pick<Tables, 'bodies'>
+  return { tables, read, queries, txidsOf }
 }
 
 describe('what heads touch', () => {
@@ -53,37 +50,37 @@ describe('what heads touch', () => {
   const none = { known: () => undefined }
 
   it('are blocks, their transactions, those whose outputs these spend, and all their scripts', async () => {
-    const { tables } = tablesWith([one.body])
-    const touched = await touchedBy([HEAD], 4, none, tables)
+    const { tables, txidsOf } = tablesWith([one.body])
+    const touched = await touchedBy([HEAD], 4, none, tables, txidsOf)
     expect([...(touched ?? [])].sort()).toEqual(ofOne.toSorted())
     const gone = { ...HEAD, tipHeight: 9, connected: [], disconnected: [hashOf(900)] }
-    expect(await touchedBy([gone], 4, none, tables)).toEqual(touched)
+    expect(await touchedBy([gone], 4, none, tables, txidsOf)).toEqual(touched)
   })
 
   it('are known from the mempool without reading, if all its inputs are', async () => {
     const mempool = { known: () => one.inMempool() }
-    const { tables, read } = tablesWith([one.body])
-    const touched = await touchedBy([HEAD], 4, mempool, tables)
+    const { tables, read, txidsOf } = tablesWith([one.body])
+    const touched = await touchedBy([HEAD], 4, mempool, tables, txidsOf)
     expect([...(touched ?? [])].sort()).toEqual(ofOne.toSorted())
     expect(read).toEqual([])
     const unresolved = { known: () => one.inMempool([]) }
-    expect(await touchedBy([HEAD], 4, unresolved, tables)).toEqual(touched)
+    expect(await touchedBy([HEAD], 4, unresolved, tables, txidsOf)).toEqual(touched)
     expect(read).toEqual([one.txid])
   })
 
   it('are not known if heads do not continue the state, or change too much', async () => {
-    const { tables, queries } = tablesWith([one.body])
-    expect(await touchedBy([HEAD], 3, none, tables)).toBeUndefined()
+    const { tables, queries, txidsOf } = tablesWith([one.body])
+    expect(await touchedBy([HEAD], 3, none, tables, txidsOf)).toBeUndefined()
     const next = { ...HEAD, position: 7, previous: 6 }
-    expect(await touchedBy([HEAD, next], 4, none, tables)).toBeUndefined()
+    expect(await touchedBy([HEAD, next], 4, none, tables, txidsOf)).toBeUndefined()
     const connected = Array.from({ length: 101 }, (_, index) => hashOf(index))
-    expect(await touchedBy([{ ...HEAD, connected }], 4, none, tables)).toBeUndefined()
+    expect(await touchedBy([{ ...HEAD, connected }], 4, none, tables, txidsOf)).toBeUndefined()
     expect(queries).toEqual([])
   })
 
   it('are not known while a transaction is missing from the tables', async () => {
-    const { tables } = tablesWith([one.body])
+    const { tables, txidsOf } = tablesWith([one.body])
     const lacking = { ...tables, bodies: { getAll: () => Promise.resolve(new Map()) } } as never
-    expect(await touchedBy([HEAD], 4, none, lacking)).toBeUndefined()
+    expect(await touchedBy([HEAD], 4, none, lacking, txidsOf)).toBeUndefined()
   })
 })

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file headwater/events/v1/events.proto.
  */
 export const file_headwater_events_v1_events: GenFile = /*@__PURE__*/
-  fileDesc("CiBoZWFkd2F0ZXIvZXZlbnRzL3YxL2V2ZW50cy5wcm90bxITaGVhZHdhdGVyLmV2ZW50cy52MSKvAgoKQ2hhaW5FdmVudBINCgVlcG9jaBgBIAEoDRIQCghzZXF1ZW5jZRgCIAEoBBIPCgdzZXR0bGVkGAMgASgIEjoKDWVwb2NoX3N0YXJ0ZWQYBCABKAsyIS5oZWFkd2F0ZXIuZXZlbnRzLnYxLkVwb2NoU3RhcnRlZEgAEj4KD2Jsb2NrX2Nvbm5lY3RlZBgFIAEoCzIjLmhlYWR3YXRlci5ldmVudHMudjEuQmxvY2tDb25uZWN0ZWRIABJEChJibG9ja19kaXNjb25uZWN0ZWQYBiABKAsyJi5oZWFkd2F0ZXIuZXZlbnRzLnYxLkJsb2NrRGlzY29ubmVjdGVkSAASEgoKZ2VuZXJhdGlvbhgHIAEoDRIQCghjaGVja3N1bRgIIAEoB0IHCgVldmVudCJgCgxFcG9jaFN0YXJ0ZWQSDQoFY2hhaW4YASABKAkSFAoMZ2VuZXNpc19oYXNoGAIgASgMEisKBnJlc3VtZRgDIAEoCzIbLmhlYWR3YXRlci5ldmVudHMudjEuUmVzdW1lIlYKBlJlc3VtZRIOCgZoZWlnaHQYASABKAMSDAoEaGFzaBgCIAEoDBIUCgxzZXR0bGVkX3dvcmsYAyABKAwSGAoQZGFtYWdlZF9wb3NpdGlvbhgEIAEoAyKmAQoOQmxvY2tDb25uZWN0ZWQSDgoGaGVpZ2h0GAEgASgNEgwKBGhhc2gYAiABKAwSEQoJcHJldl9oYXNoGAMgASgMEhMKC21lZGlhbl90aW1lGAQgASgNEhEKCWNoYWlud29yaxgFIAEoDBILCgNyYXcYBiABKAwSLgoIcHJldm91dHMYByADKAsyHC5oZWFkd2F0ZXIuZXZlbnRzLnYxLlByZXZvdXQiOAoHUHJldm91dBINCgV2YWx1ZRgBIAEoBBIOCgZzY3JpcHQYAiABKAwSDgoGaGVpZ2h0GAMgASgNIkQKEUJsb2NrRGlzY29ubmVjdGVkEg4KBmhlaWdodBgBIAEoDRIMCgRoYXNoGAIgASgMEhEKCXByZXZfaGFzaBgDIAEoDCKyAgoJTm9kZUV2ZW50Eg0KBWVwb2NoGAEgASgNEhAKCHNlcXVlbmNlGAIgASgEEhYKDmNoYWluX3Bvc2l0aW9uGAMgASgDEjMKCWhlYXJ0YmVhdBgEIAEoCzIeLmhlYWR3YXRlci5ldmVudHMudjEuSGVhcnRiZWF0SAASNAoKcG9vbF9kZWx0YRgFIAEoCzIeLmhlYWR3YXRlci5ldmVudHMudjEuUG9vbERlbHRhSAASOgoNcG9vbF9zbmFwc2hvdBgGIAEoCzIhLmhlYWR3YXRlci5ldmVudHMudjEuUG9vbFNuYXBzaG90SAASPAoOcmVwYWlyX3JlZnVzZWQYByABKAsyIi5oZWFkd2F0ZXIuZXZlbnRzLnYxLlJlcGFpclJlZnVzZWRIAEIHCgVldmVudCI3Cg1SZXBhaXJSZWZ1c2VkEg4KBnJlYXNvbhgBIAEoCRIWCg5hbGVydF9wb3NpdGlvbhgCIAEoAyJeCglIZWFydGJlYXQSDwoHdGltZV9tcxgBIAEoAxITCgtub2RlX2hlaWdodBgCIAEoDRIRCglub2RlX2hhc2gYAyABKAwSGAoQcG9sbF9pbnRlcnZhbF9tcxgEIAEoDSKcAQoJUG9vbERlbHRhEhkKEXNuYXBzaG90X3Bvc2l0aW9uGAEgASgDEhYKDmVudGVyZWRfYmVmb3JlGAIgASgEEi8KB2VudGVyZWQYAyADKAsyHi5oZWFkd2F0ZXIuZXZlbnRzLnYxLlBvb2xFbnRyeRIrCgRsZWZ0GAQgAygLMh0uaGVhZHdhdGVyLmV2ZW50cy52MS5Qb29sTGVmdCJ0CgxQb29sU25hcHNob3QSDAoEcGFydBgBIAEoDRINCgVwYXJ0cxgCIAEoDRIWCg5lbnRlcmVkX2JlZm9yZRgDIAEoBBIvCgdlbnRyaWVzGAQgAygLMh4uaGVhZHdhdGVyLmV2ZW50cy52MS5Qb29sRW50cnkiRwoJUG9vbEVudHJ5EgwKBHR4aWQYASABKAwSCwoDcmF3GAIgASgMEgsKA2ZlZRgDIAEoBBISCgpmaXJzdF9zZWVuGAQgASgNIrsBCghQb29sTGVmdBIMCgR0eGlkGAEgASgMEjQKBnJlYXNvbhgCIAEoDjIkLmhlYWR3YXRlci5ldmVudHMudjEuUG9vbExlZnQuUmVhc29uEgoKAmJ5GAMgASgMIl8KBlJlYXNvbhIWChJSRUFTT05fVU5TUEVDSUZJRUQQABIUChBSRUFTT05fQ09ORklSTUVEEAESEwoPUkVBU09OX1JFUExBQ0VEEAISEgoOUkVBU09OX0VWSUNURUQQAyK2AQoOQ29tbWl0dGVkRXZlbnQSMgoEaGVhZBgBIAEoCzIiLmhlYWR3YXRlci5ldmVudHMudjEuSGVhZENvbW1pdHRlZEgAEjoKCWhlYXJ0YmVhdBgCIAEoCzIlLmhlYWR3YXRlci5ldmVudHMudjEuSGVhcnRiZWF0QXBwbGllZEgAEisKBWFsZXJ0GAMgASgLMhouaGVhZHdhdGVyLmV2ZW50cy52MS5BbGVydEgAQgcKBWV2ZW50IpACCgVBbGVydBItCgRraW5kGAEgASgOMh8uaGVhZHdhdGVyLmV2ZW50cy52MS5BbGVydC5LaW5kEg0KBXRvcGljGAIgASgJEhEKCXBhcnRpdGlvbhgDIAEoBRIQCghwb3NpdGlvbhgEIAEoAxIOCgZyZWFzb24YBSABKAkSLgoFaW5kZXgYBiABKAsyHy5oZWFkd2F0ZXIuZXZlbnRzLnYxLkluZGV4U3RhdGUSDwoHcmVmdXNlZBgHIAEoCCJTCgRLaW5kEhQKEEtJTkRfVU5TUEVDSUZJRUQQABIPCgtLSU5EX1BPSVNPThABEhMKD0tJTkRfTE9HX1NIUkFOSxACEg8KC0tJTkRfREVGRUNUEAMi1QEKCkluZGV4U3RhdGUSFAoMZ2VuZXNpc19oYXNoGAEgASgMEg0KBWNoYWluGAIgAygMEhQKDGZpcnN0X2hlaWdodBgDIAEoDRIMCgR3b3JrGAQgASgMEhUKDWhlYWRfcG9zaXRpb24YBSABKAMSDQoFZXBvY2gYBiABKA0SFQoNZ29vZF9wb3NpdGlvbhgHIAEoAxIVCg1zZWVuX3Bvc2l0aW9uGAggASgDEhkKDG5lZWRlZF9hYm92ZRgJIAEoA0gAiAEBQg8KDV9uZWVkZWRfYWJvdmUicAoKRGVhZExldHRlchINCgV0b3BpYxgBIAEoCRIRCglwYXJ0aXRpb24YAiABKAUSEAoIcG9zaXRpb24YAyABKAMSDgoGcmVhc29uGAQgASgJEg8KB3RpbWVfbXMYBSABKAMSDQoFdmFsdWUYBiABKAwicwoNSGVhZENvbW1pdHRlZBIQCghwb3NpdGlvbhgBIAEoAxISCgp0aXBfaGVpZ2h0GAIgASgNEhAKCHRpcF9oYXNoGAMgASgMEhUKDWxvd2VzdF9oZWlnaHQYBCABKA0SEwoLbG93ZXN0X2hhc2gYBSABKAwiWQoQSGVhcnRiZWF0QXBwbGllZBIxCgloZWFydGJlYXQYASABKAsyHi5oZWFkd2F0ZXIuZXZlbnRzLnYxLkhlYXJ0YmVhdBISCgphcHBsaWVkX21zGAIgASgDYgZwcm90bzM");
+  fileDesc("CiBoZWFkd2F0ZXIvZXZlbnRzL3YxL2V2ZW50cy5wcm90bxITaGVhZHdhdGVyLmV2ZW50cy52MSKvAgoKQ2hhaW5FdmVudBINCgVlcG9jaBgBIAEoDRIQCghzZXF1ZW5jZRgCIAEoBBIPCgdzZXR0bGVkGAMgASgIEjoKDWVwb2NoX3N0YXJ0ZWQYBCABKAsyIS5oZWFkd2F0ZXIuZXZlbnRzLnYxLkVwb2NoU3RhcnRlZEgAEj4KD2Jsb2NrX2Nvbm5lY3RlZBgFIAEoCzIjLmhlYWR3YXRlci5ldmVudHMudjEuQmxvY2tDb25uZWN0ZWRIABJEChJibG9ja19kaXNjb25uZWN0ZWQYBiABKAsyJi5oZWFkd2F0ZXIuZXZlbnRzLnYxLkJsb2NrRGlzY29ubmVjdGVkSAASEgoKZ2VuZXJhdGlvbhgHIAEoDRIQCghjaGVja3N1bRgIIAEoB0IHCgVldmVudCJgCgxFcG9jaFN0YXJ0ZWQSDQoFY2hhaW4YASABKAkSFAoMZ2VuZXNpc19oYXNoGAIgASgMEisKBnJlc3VtZRgDIAEoCzIbLmhlYWR3YXRlci5ldmVudHMudjEuUmVzdW1lIlYKBlJlc3VtZRIOCgZoZWlnaHQYASABKAMSDAoEaGFzaBgCIAEoDBIUCgxzZXR0bGVkX3dvcmsYAyABKAwSGAoQZGFtYWdlZF9wb3NpdGlvbhgEIAEoAyKmAQoOQmxvY2tDb25uZWN0ZWQSDgoGaGVpZ2h0GAEgASgNEgwKBGhhc2gYAiABKAwSEQoJcHJldl9oYXNoGAMgASgMEhMKC21lZGlhbl90aW1lGAQgASgNEhEKCWNoYWlud29yaxgFIAEoDBILCgNyYXcYBiABKAwSLgoIcHJldm91dHMYByADKAsyHC5oZWFkd2F0ZXIuZXZlbnRzLnYxLlByZXZvdXQiOAoHUHJldm91dBINCgV2YWx1ZRgBIAEoBBIOCgZzY3JpcHQYAiABKAwSDgoGaGVpZ2h0GAMgASgNIkQKEUJsb2NrRGlzY29ubmVjdGVkEg4KBmhlaWdodBgBIAEoDRIMCgRoYXNoGAIgASgMEhEKCXByZXZfaGFzaBgDIAEoDCKyAgoJTm9kZUV2ZW50Eg0KBWVwb2NoGAEgASgNEhAKCHNlcXVlbmNlGAIgASgEEhYKDmNoYWluX3Bvc2l0aW9uGAMgASgDEjMKCWhlYXJ0YmVhdBgEIAEoCzIeLmhlYWR3YXRlci5ldmVudHMudjEuSGVhcnRiZWF0SAASNAoKcG9vbF9kZWx0YRgFIAEoCzIeLmhlYWR3YXRlci5ldmVudHMudjEuUG9vbERlbHRhSAASOgoNcG9vbF9zbmFwc2hvdBgGIAEoCzIhLmhlYWR3YXRlci5ldmVudHMudjEuUG9vbFNuYXBzaG90SAASPAoOcmVwYWlyX3JlZnVzZWQYByABKAsyIi5oZWFkd2F0ZXIuZXZlbnRzLnYxLlJlcGFpclJlZnVzZWRIAEIHCgVldmVudCI3Cg1SZXBhaXJSZWZ1c2VkEg4KBnJlYXNvbhgBIAEoCRIWCg5hbGVydF9wb3NpdGlvbhgCIAEoAyJeCglIZWFydGJlYXQSDwoHdGltZV9tcxgBIAEoAxITCgtub2RlX2hlaWdodBgCIAEoDRIRCglub2RlX2hhc2gYAyABKAwSGAoQcG9sbF9pbnRlcnZhbF9tcxgEIAEoDSKcAQoJUG9vbERlbHRhEhkKEXNuYXBzaG90X3Bvc2l0aW9uGAEgASgDEhYKDmVudGVyZWRfYmVmb3JlGAIgASgEEi8KB2VudGVyZWQYAyADKAsyHi5oZWFkd2F0ZXIuZXZlbnRzLnYxLlBvb2xFbnRyeRIrCgRsZWZ0GAQgAygLMh0uaGVhZHdhdGVyLmV2ZW50cy52MS5Qb29sTGVmdCJ0CgxQb29sU25hcHNob3QSDAoEcGFydBgBIAEoDRINCgVwYXJ0cxgCIAEoDRIWCg5lbnRlcmVkX2JlZm9yZRgDIAEoBBIvCgdlbnRyaWVzGAQgAygLMh4uaGVhZHdhdGVyLmV2ZW50cy52MS5Qb29sRW50cnkiRwoJUG9vbEVudHJ5EgwKBHR4aWQYASABKAwSCwoDcmF3GAIgASgMEgsKA2ZlZRgDIAEoBBISCgpmaXJzdF9zZWVuGAQgASgNIrsBCghQb29sTGVmdBIMCgR0eGlkGAEgASgMEjQKBnJlYXNvbhgCIAEoDjIkLmhlYWR3YXRlci5ldmVudHMudjEuUG9vbExlZnQuUmVhc29uEgoKAmJ5GAMgASgMIl8KBlJlYXNvbhIWChJSRUFTT05fVU5TUEVDSUZJRUQQABIUChBSRUFTT05fQ09ORklSTUVEEAESEwoPUkVBU09OX1JFUExBQ0VEEAISEgoOUkVBU09OX0VWSUNURUQQAyK2AQoOQ29tbWl0dGVkRXZlbnQSMgoEaGVhZBgBIAEoCzIiLmhlYWR3YXRlci5ldmVudHMudjEuSGVhZENvbW1pdHRlZEgAEjoKCWhlYXJ0YmVhdBgCIAEoCzIlLmhlYWR3YXRlci5ldmVudHMudjEuSGVhcnRiZWF0QXBwbGllZEgAEisKBWFsZXJ0GAMgASgLMhouaGVhZHdhdGVyLmV2ZW50cy52MS5BbGVydEgAQgcKBWV2ZW50IpACCgVBbGVydBItCgRraW5kGAEgASgOMh8uaGVhZHdhdGVyLmV2ZW50cy52MS5BbGVydC5LaW5kEg0KBXRvcGljGAIgASgJEhEKCXBhcnRpdGlvbhgDIAEoBRIQCghwb3NpdGlvbhgEIAEoAxIOCgZyZWFzb24YBSABKAkSLgoFaW5kZXgYBiABKAsyHy5oZWFkd2F0ZXIuZXZlbnRzLnYxLkluZGV4U3RhdGUSDwoHcmVmdXNlZBgHIAEoCCJTCgRLaW5kEhQKEEtJTkRfVU5TUEVDSUZJRUQQABIPCgtLSU5EX1BPSVNPThABEhMKD0tJTkRfTE9HX1NIUkFOSxACEg8KC0tJTkRfREVGRUNUEAMi1QEKCkluZGV4U3RhdGUSFAoMZ2VuZXNpc19oYXNoGAEgASgMEg0KBWNoYWluGAIgAygMEhQKDGZpcnN0X2hlaWdodBgDIAEoDRIMCgR3b3JrGAQgASgMEhUKDWhlYWRfcG9zaXRpb24YBSABKAMSDQoFZXBvY2gYBiABKA0SFQoNZ29vZF9wb3NpdGlvbhgHIAEoAxIVCg1zZWVuX3Bvc2l0aW9uGAggASgDEhkKDG5lZWRlZF9hYm92ZRgJIAEoA0gAiAEBQg8KDV9uZWVkZWRfYWJvdmUicAoKRGVhZExldHRlchINCgV0b3BpYxgBIAEoCRIRCglwYXJ0aXRpb24YAiABKAUSEAoIcG9zaXRpb24YAyABKAMSDgoGcmVhc29uGAQgASgJEg8KB3RpbWVfbXMYBSABKAMSDQoFdmFsdWUYBiABKAwingEKDUhlYWRDb21taXR0ZWQSEAoIcG9zaXRpb24YASABKAMSEgoKdGlwX2hlaWdodBgCIAEoDRIQCgh0aXBfaGFzaBgDIAEoDBIVCg1sb3dlc3RfaGVpZ2h0GAQgASgNEhMKC2xvd2VzdF9oYXNoGAUgASgMEikKA3JvdxgGIAEoCzIcLmhlYWR3YXRlci5ldmVudHMudjEuSGVhZFJvdyLwAQoHSGVhZFJvdxIQCghwcmV2aW91cxgBIAEoAxINCgVjaGFpbhgCIAEoCRIUCgxmaW5hbF9oZWlnaHQYAyABKAMSDQoFZXBvY2gYBCABKA0SEAoIc2VxdWVuY2UYBSABKAQSFAoMZGlzY29ubmVjdGVkGAYgAygMEhEKCWNvbm5lY3RlZBgHIAMoDBIVCg1ibG9ja3NfYmVmb3JlGAggASgEEhUKDXJlb3Jnc19iZWZvcmUYCSABKAQSFQoNd3JpdHRlbl9hdF9tcxgKIAEoAxIOCgZ3cml0ZXIYCyABKAQSDwoHcmVhY2hlZBgMIAEoCCJZChBIZWFydGJlYXRBcHBsaWVkEjEKCWhlYXJ0YmVhdBgBIAEoCzIeLmhlYWR3YXRlci5ldmVudHMudjEuSGVhcnRiZWF0EhIKCmFwcGxpZWRfbXMYAiABKANiBnByb3RvMw");
 
 /**
  * An event of the topic `chain`: a change of the node's best chain, in order, retained indefinitely.
@@ -929,7 +929,7 @@ export const DeadLetterSchema: GenMessage<DeadLetter> = /*@__PURE__*/
   messageDesc(file_headwater_events_v1_events, 16);
 
 /**
- * A head was written: its contents are in the table `heads`.
+ * A head was written to the table `heads`.
  *
  * @generated from message headwater.events.v1.HeadCommitted
  */
@@ -968,6 +968,14 @@ export type HeadCommitted = Message<"headwater.events.v1.HeadCommitted"> & {
    * @generated from field: bytes lowest_hash = 5;
    */
   lowestHash: Uint8Array;
+
+  /**
+   * The other columns of its row. Missing for a chain without blocks, for a head that connects or disconnects many blocks, and from
+   * earlier versions: the row is then read from the table.
+   *
+   * @generated from field: headwater.events.v1.HeadRow row = 6;
+   */
+  row?: HeadRow | undefined;
 };
 
 /**
@@ -976,6 +984,104 @@ export type HeadCommitted = Message<"headwater.events.v1.HeadCommitted"> & {
  */
 export const HeadCommittedSchema: GenMessage<HeadCommitted> = /*@__PURE__*/
   messageDesc(file_headwater_events_v1_events, 17);
+
+/**
+ * The columns of a row of `heads` that `HeadCommitted` does not contain.
+ *
+ * @generated from message headwater.events.v1.HeadRow
+ */
+export type HeadRow = Message<"headwater.events.v1.HeadRow"> & {
+  /**
+   * Position of the previous head, -1 for none.
+   *
+   * @generated from field: int64 previous = 1;
+   */
+  previous: bigint;
+
+  /**
+   * Name of the network.
+   *
+   * @generated from field: string chain = 2;
+   */
+  chain: string;
+
+  /**
+   * Height at and below which readers exclude only stale blocks, -1 for none.
+   *
+   * @generated from field: int64 final_height = 3;
+   */
+  finalHeight: bigint;
+
+  /**
+   * Epoch of the last event.
+   *
+   * @generated from field: uint32 epoch = 4;
+   */
+  epoch: number;
+
+  /**
+   * Sequence of the last event.
+   *
+   * @generated from field: uint64 sequence = 5;
+   */
+  sequence: bigint;
+
+  /**
+   * Hashes of disconnected blocks, highest first.
+   *
+   * @generated from field: repeated bytes disconnected = 6;
+   */
+  disconnected: Uint8Array[];
+
+  /**
+   * Hashes of connected blocks, lowest first.
+   *
+   * @generated from field: repeated bytes connected = 7;
+   */
+  connected: Uint8Array[];
+
+  /**
+   * Number of blocks that all previous heads connected.
+   *
+   * @generated from field: uint64 blocks_before = 8;
+   */
+  blocksBefore: bigint;
+
+  /**
+   * Number of reorganisations in all previous heads.
+   *
+   * @generated from field: uint64 reorgs_before = 9;
+   */
+  reorgsBefore: bigint;
+
+  /**
+   * Time at which it was written, in Unix milliseconds.
+   *
+   * @generated from field: int64 written_at_ms = 10;
+   */
+  writtenAtMs: bigint;
+
+  /**
+   * Number of the materializer that wrote it.
+   *
+   * @generated from field: uint64 writer = 11;
+   */
+  writer: bigint;
+
+  /**
+   * The index was as high as the node at this head or an earlier one.
+   *
+   * @generated from field: bool reached = 12;
+   */
+  reached: boolean;
+};
+
+/**
+ * Describes the message headwater.events.v1.HeadRow.
+ * Use `create(HeadRowSchema)` to create a new message.
+ */
+export const HeadRowSchema: GenMessage<HeadRow> = /*@__PURE__*/
+  messageDesc(file_headwater_events_v1_events, 18);
 
 /**
  * The newest heartbeat that the materializer has applied.
@@ -1003,5 +1109,5 @@ export type HeartbeatApplied = Message<"headwater.events.v1.HeartbeatApplied"> &
  * Use `create(HeartbeatAppliedSchema)` to create a new message.
  */
 export const HeartbeatAppliedSchema: GenMessage<HeartbeatApplied> = /*@__PURE__*/
-  messageDesc(file_headwater_events_v1_events, 18);
+  messageDesc(file_headwater_events_v1_events, 19);
 
