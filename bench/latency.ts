@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { Agent, get, type IncomingMessage } from 'node:http'
+import { cpus } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WebSocket } from 'ws'
 import { Random } from '../services/simnode/random.js'
@@ -124,16 +125,20 @@ interface Measurement {
 interface Measured {
   readonly latencies: readonly Latency[]
   readonly loads: readonly LoadResult[]
-  /** Shares of a core, in percent, of the load generator, of this process, which reads the feed, and of all others. */
-  readonly cpu: readonly (readonly [name: string, share: number])[]
+  readonly usage: readonly Usage[]
+}
+
+/** The share of a core that a process used while a block was awaited, in percent; or that none used. */
+interface Usage {
+  readonly name: string
+  readonly percent: number
 }
 
 /** Mines blocks under load. */
 async function measure({ stack, feed, generator, blocks, rate }: Measurement): Promise<Measured> {
   let isOver = false
-  const { node, engine, poller, materializer, explorer } = stack
-  const shares = cpuShares([node, engine, poller, materializer, explorer])
-  const mining = mine(stack, feed, (count) => count === blocks).finally(() => {
+  const meter = new Meter(stack, generator)
+  const mining = mine(stack, feed, (count) => count === blocks, meter).finally(() => {
     isOver = true
   })
   const loads: LoadResult[] = []
@@ -141,25 +146,54 @@ async function measure({ stack, feed, generator, blocks, rate }: Measurement): P
     while (!isOver) loads.push(await generator.make({ kind: 'open', rate, leaverEvery: NEVER, ...SLICE }))
   })()
   const [latencies] = await Promise.all([mining, loading])
-  const generatorShare = loads.reduce((sum, { cpuShare }) => sum + cpuShare, 0) / loads.length
-  return { latencies, loads, cpu: [['generator', 100 * generatorShare], ...shares()] }
+  return { latencies, loads, usage: meter.usage() }
 }
 
-/** Starts to measure. @returns a function that returns the shares of a core since then, in percent. */
-function cpuShares(processes: readonly ServiceProcess[]): () => [name: string, share: number][] {
-  const ownSeconds = (): number => {
-    const { user, system } = process.cpuUsage()
-    return (user + system) / 1e6
+/** Adds up what the processors do from a request to mine a block until its event has arrived and it could be read. */
+class Meter {
+  readonly #clocks: readonly (readonly [name: string, seconds: () => number])[]
+  readonly #used: number[]
+  #before: readonly number[] = []
+  #began = 0
+  #seconds = 0
+
+  constructor({ node, engine, poller, materializer, explorer }: Stack, generator: LoadGenerator) {
+    this.#clocks = [
+      ['idle', idleSeconds],
+      ['generator', () => generator.cpuSeconds()],
+      ['client', ownSeconds],
+      ...[node, engine, poller, materializer, explorer].map(
+        (each) => [each.name, () => each.cpuSeconds()] as const,
+      ),
+    ]
+    this.#used = this.#clocks.map(() => 0)
   }
-  const from = performance.now()
-  const meters = [
-    { name: 'feed_client', used: ownSeconds },
-    ...processes.map((each) => ({ name: each.name, used: () => each.cpuSeconds() })),
-  ].map((meter) => ({ ...meter, before: meter.used() }))
-  return () => {
-    const seconds = (performance.now() - from) / 1000
-    return meters.map(({ name, used, before }) => [name, (100 * (used() - before)) / seconds])
+
+  begin(): void {
+    this.#before = this.#clocks.map(([, seconds]) => seconds())
+    this.#began = performance.now()
   }
+
+  end(): void {
+    this.#seconds += (performance.now() - this.#began) / 1000
+    for (const [index, [, seconds]] of this.#clocks.entries())
+      this.#used[index] = (this.#used[index] ?? 0) + seconds() - (this.#before[index] ?? 0)
+  }
+
+  usage(): Usage[] {
+    return this.#clocks.map(([name], index) => ({
+      name,
+      percent: (100 * (this.#used[index] ?? 0)) / this.#seconds,
+    }))
+  }
+}
+
+/** Returns the time for which the processors were idle, together. */
+const idleSeconds = (): number => cpus().reduce((sum, { times }) => sum + times.idle, 0) / 1000
+
+function ownSeconds(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1e6
 }
 
 /** Mines blocks, one after the other. @param isEnough is called with the number of blocks so far. */
@@ -167,12 +201,15 @@ async function mine(
   stack: Stack,
   feed: FeedWatch,
   isEnough: (count: number) => boolean,
+  meter?: Meter,
 ): Promise<readonly Latency[]> {
   const random = Random.of('latency', 0)
   const latencies: Latency[] = []
   while (!isEnough(latencies.length)) {
     await sleep(GAP_MS.least + random.below(GAP_MS.most - GAP_MS.least))
+    meter?.begin()
     latencies.push(await mineOne(stack, feed))
+    meter?.end()
   }
   return latencies
 }
@@ -249,7 +286,7 @@ class FeedWatch {
   }
 }
 
-function figures(name: string, { latencies, loads, cpu }: Measured, most: number): Figure[] {
+function figures(name: string, { latencies, loads, usage }: Measured, most: number): Figure[] {
   const of = (what: keyof Latency, share: number): number =>
     percentile(
       latencies.map((each) => each[what]),
@@ -268,6 +305,6 @@ function figures(name: string, { latencies, loads, cpu }: Measured, most: number
     { name: `${name}_readable_p99`, value: of('readable', 0.99), unit: 'ms', most },
     { name: `${name}_reads_p99`, value: percentile(reads, 0.99), unit: 'ms' },
     { name: `${name}_failed_reads`, value: failed, unit: 'requests', most: 0 },
-    ...cpu.map(([process, share]) => ({ name: `${name}_${process}_cpu`, value: share, unit: '% of a core' })),
+    ...usage.map((each) => ({ name: `${name}_${each.name}_cpu`, value: each.percent, unit: '% of a core' })),
   ]
 }

@@ -2,6 +2,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { cpuSecondsOf } from '../test/harness/processes.js'
 import { Connection, type Received } from './load-connection.js'
 
 /** A load of some seconds; the first ones are not counted. */
@@ -76,6 +77,11 @@ export class LoadGenerator {
     ]
     if (typeof result === 'string') throw new Error(result)
     return result
+  }
+
+  /** Returns the processor time that it has used, in seconds. */
+  cpuSeconds(): number {
+    return this.#child.pid === undefined ? 0 : cpuSecondsOf(this.#child.pid)
   }
 
   async close(): Promise<void> {

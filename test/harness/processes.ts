@@ -88,13 +88,7 @@ export class ServiceProcess {
 
   /** Returns the processor time that it and its children have used, in seconds (the kernel counts hundredths). */
   cpuSeconds(): number {
-    const of = (pid: string): number => {
-      const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-      const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
-      const own = (Number(fields[11]) + Number(fields[12])) / 100
-      return children === '' ? own : children.split(' ').reduce((sum, child) => sum + of(child), own)
-    }
-    return this.pid !== undefined && this.alive ? of(String(this.pid)) : 0
+    return this.pid !== undefined && this.alive ? cpuSecondsOf(this.pid) : 0
   }
 
   /** Returns the resident size in MB, 0 if it does not run. */
@@ -110,4 +104,17 @@ export class ServiceProcess {
       return 0
     }
   }
+}
+
+/** Returns the processor time that a running process and its children have used, in seconds (the kernel counts hundredths). */
+export function cpuSecondsOf(pid: number): number {
+  const fields =
+    readFileSync(`/proc/${String(pid)}/stat`, 'utf8')
+      .split(') ')[1]
+      ?.split(' ') ?? []
+  const children = readFileSync(`/proc/${String(pid)}/task/${String(pid)}/children`, 'utf8').trim()
+  const own = (Number(fields[11]) + Number(fields[12])) / 100
+  return children
+    .split(' ')
+    .reduce((sum, child) => sum + (child === '' ? 0 : cpuSecondsOf(Number(child))), own)
 }
