@@ -240,21 +240,20 @@ export class HeadFollower {
   async #advance(): Promise<void> {
     const { state } = this.#parts
     const { db } = this.#source
-    const announced = state.chain.view && this.#coming.takeAfter(state.chain.view.head, state.chain.fence)
-    if (state.chain.view !== undefined && announced !== undefined && announced.length > 0) {
+    const { view, fence: writer } = state.chain
+    const announced = view === undefined ? [] : this.#coming.takeAfter(view.head, writer)
+    if (view !== undefined && announced.length > 0) {
       for (const { position } of announced) db.noteHead(position)
-      await this.#continueWith(announced, state.chain.view, state.chain.fence)
+      await this.#continueWith(announced, view, writer)
       return
     }
-    const newHeads = (): Promise<Head[]> =>
-      headsAfter(db, state.chain.position, state.chain.view?.head.writtenAt)
+    const newHeads = (): Promise<Head[]> => headsAfter(db, state.chain.position, view?.head.writtenAt)
     const [{ newest: fence, successor }, found] = await Promise.all([newestClaim(db), newHeads()])
     if (successor !== '') {
       await this.#switchTo(this.#open(successor))
       return
     }
-    const { view } = state.chain
-    const isNewWriter = fence !== state.chain.fence
+    const isNewWriter = fence !== writer
     // Under a new writer, what was found may have been read before its claim.
     const heads = isNewWriter ? await newHeads() : found
     if (heads.length === 0 && !isNewWriter) {
