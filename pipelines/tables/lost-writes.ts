@@ -15,6 +15,9 @@ export const LOST_WRITES =
 /** SQL that returns the run, empty for a server that is not the embedded engine, and the number of its lost writes. */
 export const RUN_AND_LOST = `SELECT any(substitution) AS run, ${LOST_WRITES} AS lost FROM system.macros WHERE macro = '${RUN_MACRO}'`
 
-/** Returns an SQL condition for inserts: the engine is still in this run, and has lost no write. */
+/**
+ * Returns an SQL condition for inserts: the engine is still in this run, and has lost no write. In a query of a distributed table,
+ * only the result of a subquery is that of the server which the query was sent to, and not of the shard.
+ */
 export const whileRunLostNothing = (run: string): string =>
-  run === '' ? '1' : `getMacro('${RUN_MACRO}') = '${run}' AND ${LOST_WRITES} = 0`
+  run === '' ? '1' : `(SELECT getMacro('${RUN_MACRO}')) = '${run}' AND ${LOST_WRITES} = 0`

@@ -238,13 +238,13 @@ describe('replay --into, under blocks, reorganisations and readers', () => {
     await expectNoFault(300)
   })
 
-  it('it switches again, and the replaced database can be dropped', async () => {
+  it('it switches again, and the replaced database can be dropped before an explorer has noticed', async () => {
+    service['explorer']?.signal('SIGSTOP')
     const run = replay('--into', third)
     await liveUntil(() => run.ended, 3)
     expect(run.child.exitCode, run.errors).toBe(0)
     expect(run.output).toContain(`${third} serves from block`)
     expect(run.output).toContain(`DROP DATABASE ${second}\n`)
-    await settle()
     const hasGoneOver = async (): Promise<boolean> => {
       const rows = await db.query<{ built: string }>(
         `SELECT argMax(replaces, writer) AS built FROM ${third}.writers`,
@@ -255,6 +255,7 @@ describe('replay --into, under blocks, reorganisations and readers', () => {
     const server = db.sibling('default')
     for (const each of [name, second]) await server.command(`DROP DATABASE ${each} SYNC`)
     await server.close()
+    service['explorer']?.signal('SIGCONT')
     await liveUntil(() => true, 4)
     await settle()
     await expectNoFault(300)

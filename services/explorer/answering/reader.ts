@@ -1,4 +1,4 @@
-import { DatabaseUnavailable } from '../../../pipelines/tables/clickhouse.js'
+import { DatabaseUnavailable, TableMissing } from '../../../pipelines/tables/clickhouse.js'
 import type { Origin } from '../../limits/client-address.js'
 import type { Limiter } from '../../limits/rate-limit.js'
 import type { Token } from '../../token.js'
@@ -331,7 +331,7 @@ export class Reader {
 
   /**
    * Resolves at the current state, and again if the state was not valid in the tables until the last row was read: even an absence or
-   * an error may result from rows of two states.
+   * an error may result from rows of two states. Also again, in the database that serves by then, if its own was dropped meanwhile.
    * @throws DatabaseUnavailable; other errors are results.
    */
   async #atOneState<T>(
@@ -345,10 +345,13 @@ export class Reader {
       const { chain, tables } = context
       const { clock } = this.#cache
       const [result] = await Promise.allSettled([resolve(context)])
-      if (result.status === 'rejected' && result.reason instanceof DatabaseUnavailable) throw result.reason
-      if (!tables.hasRead || (await tables.fence()) === chain.fence) return { result, context, clock }
+      const reason: unknown = result.status === 'rejected' ? result.reason : undefined
+      const isDropped = state.upgrade === undefined && isOfMissingTable(reason)
+      if (reason instanceof DatabaseUnavailable && !isDropped) throw reason
+      if (!isDropped && (!tables.hasRead || (await tables.fence()) === chain.fence))
+        return { result, context, clock }
       refreshHeads?.()
-      await state.until(() => state.chain.fence !== chain.fence, undefined, signal)
+      await state.until(() => state.chain !== chain, undefined, signal)
       signal.throwIfAborted()
     }
   }
@@ -491,6 +494,9 @@ export class Reader {
     return made instanceof WrittenAnswer ? made.parse() : made
   }
 }
+
+const isOfMissingTable = (error: unknown): boolean =>
+  error instanceof DatabaseUnavailable && error.cause instanceof TableMissing
 
 /** Returns the key of an answer in the cache. Texts stand beside their lengths, so that no two requests share a key. */
 function keyOf(read: Read, args: Arguments, encoding: Encoding): string {

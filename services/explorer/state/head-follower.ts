@@ -248,7 +248,13 @@ export class HeadFollower {
       return
     }
     const newHeads = (): Promise<Head[]> => headsAfter(db, state.chain.position, view?.head.writtenAt)
-    const [{ newest: fence, successor }, found] = await Promise.all([newestClaim(db), newHeads()])
+    const [claim, found] = await Promise.all([newestClaim(db), newHeads()]).catch(async (error: unknown) => {
+      // A database that was replaced may have been dropped before this process knew of its successor.
+      const serving = error instanceof TableMissing ? await servingDatabase(this.#parts.db) : db.name
+      if (serving === db.name) throw error
+      return [{ newest: writer, successor: serving }, [] as Head[]] as const
+    })
+    const { newest: fence, successor } = claim
     if (successor !== '') {
       await this.#switchTo(this.#open(successor))
       return
