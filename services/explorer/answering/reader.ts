@@ -344,12 +344,13 @@ export class Reader {
       const context = contextOf(signal, new Validity())
       const { chain, tables } = context
       const { clock } = this.#cache
-      const [result] = await Promise.allSettled([resolve(context)])
-      const reason: unknown = result.status === 'rejected' ? result.reason : undefined
-      const isDropped = state.upgrade === undefined && isOfMissingTable(reason)
-      if (reason instanceof DatabaseUnavailable && !isDropped) throw reason
-      if (!isDropped && (!tables.hasRead || (await tables.fence()) === chain.fence))
-        return { result, context, clock }
+      try {
+        const [result] = await Promise.allSettled([resolve(context)])
+        if (result.status === 'rejected' && result.reason instanceof DatabaseUnavailable) throw result.reason
+        if (!tables.hasRead || (await tables.fence()) === chain.fence) return { result, context, clock }
+      } catch (error) {
+        if (state.upgrade !== undefined || !isOfMissingTable(error)) throw error
+      }
       refreshHeads?.()
       await state.until(() => state.chain !== chain, undefined, signal)
       signal.throwIfAborted()

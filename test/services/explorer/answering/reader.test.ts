@@ -1,27 +1,35 @@
 import { Type } from '@sinclair/typebox'
 import { pino } from 'pino'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
+import { TableMissing } from '../../../../pipelines/tables/clickhouse.js'
 import { type Encoding, JSON_ENCODING } from '../../../../services/explorer/answering/encoding.js'
 import { Reader, type Success } from '../../../../services/explorer/answering/reader.js'
 import { Definitions } from '../../../../services/explorer/definitions/definitions.js'
 import { declareRead, type Read } from '../../../../services/explorer/reads/read.js'
 import { NO_CHAIN, State } from '../../../../services/explorer/state/state.js'
 import { AvailableDatabase } from '../../../../services/explorer/tables/availability.js'
+import { ServingTables } from '../../../../services/explorer/tables/serving-tables.js'
 import { Tables } from '../../../../services/explorer/tables/tables.js'
 
 const logger = pino({ level: 'silent' })
 
 const none = () => Promise.reject(new Error('none'))
 
-function readerWithoutTables() {
+interface Sources {
+  readonly tables?: Tables
+  readonly refreshHeads?: () => void
+}
+
+const databaseOf = (query: () => Promise<never[]>): AvailableDatabase =>
+  new AvailableDatabase({ query, bytes: none, ping: () => Promise.resolve(true) }, logger)
+
+function readerWithoutTables(sources: Sources = {}) {
   const state = new State()
   state.adopt(NO_CHAIN)
   state.mempoolLoaded()
-  const db = { query: none, bytes: none, ping: () => Promise.resolve(true) }
   const reader = new Reader({
-    ...{ state, definitions: new Definitions({}, logger) },
-    tables: new Tables(new AvailableDatabase(db, logger)),
-    node: { health: none },
+    ...{ state, definitions: new Definitions({}, logger), tables: new Tables(databaseOf(none)) },
+    ...{ node: { health: none }, ...sources },
   })
   const ask = async (read: Read, encoding = JSON_ENCODING): Promise<Success> => {
     const outcome = await reader.answer(read, {
@@ -166,6 +174,45 @@ describe('an answer that changes with the mempool', () => {
     expect(await before).toBe('{"position":-1,"size":0}')
     expect(await after).toBe('{"position":7,"size":0}')
     expect(made).toEqual([-1, 7])
+  })
+})
+
+describe('an answer from a database that was dropped', () => {
+  const read = declareRead({
+    ...{ name: 'rows', path: '/rows', fresh: 'head', args: {} },
+    answer: Type.Object({ rows: Type.Integer({ description: 'counts' }) }),
+    resolve: async ({ tables }) => ({ rows: (await tables.query('SELECT 1')).length }),
+  })
+
+  const tablesOf = async (query: () => Promise<never[]>): Promise<Tables> => {
+    const database = databaseOf(query)
+    await database.ping()
+    return new Tables(database)
+  }
+
+  async function readerOfDropped() {
+    const counts = { refreshes: 0 }
+    const dropped = await tablesOf(() => Promise.reject(new TableMissing('the database does not exist')))
+    const tables = new ServingTables(dropped)
+    const { ask, state } = readerWithoutTables({ tables, refreshHeads: () => counts.refreshes++ })
+    return { ask: () => ask(read), counts, state, tables }
+  }
+
+  it('is made again from the one that replaces it', async () => {
+    const { ask, counts, state, tables } = await readerOfDropped()
+    const answer = ask()
+    await vi.waitUntil(() => counts.refreshes === 1)
+    tables.moveTo(await tablesOf(() => Promise.resolve([])))
+    state.adopt({ ...NO_CHAIN, position: 7 })
+    expect((await answer).answer.body.toString()).toBe('{"rows":0}')
+    expect(counts.refreshes).toBe(1)
+  })
+
+  it('fails at once while the schema is upgraded', async () => {
+    const { ask, counts, state } = await readerOfDropped()
+    state.upgrade = { migrationsDone: 1, migrationsTotal: 2, migration: '0002_further.sql', partsLeft: 0 }
+    expect(await ask()).toMatchObject({ code: 'HW_UPGRADING' })
+    expect(counts.refreshes).toBe(0)
   })
 })
 
