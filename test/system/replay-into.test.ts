@@ -91,6 +91,8 @@ describe('replay --into, under blocks, reorganisations and readers', () => {
 
   afterAll(async () => {
     isOver = true
+    // A test that failed may have left it frozen, and a read waiting for it.
+    service['explorer']?.signal('SIGCONT')
     await reading
     await feed.close()
     for (const each of Object.values(service).reverse()) await each.kill()
