@@ -4,7 +4,7 @@ import { EncodedRows } from '../../tables/rowbinary.js'
 import { BLOCKS, OP_RETURNS, SCRIPT_BALANCES, SCRIPT_TXS, SCRIPTS } from '../../tables/schema.js'
 import type { ChangedBlock, ScriptChanges } from './script-changes.js'
 import type { Sums } from './sums.js'
-import { addTouch, columnsOf, type Totals } from './totals.js'
+import { addTouch, columnsOf, type Script } from './totals.js'
 
 /** Rows of consecutive blocks, by table, that depend on the chain below them. */
 export class CumulativeRows {
@@ -16,17 +16,12 @@ export class CumulativeRows {
   /** The blocks and the ids of their transactions. */
   readonly ids: BlockId[] = []
   readonly txids: string[] = []
+  /** The numbers of outputs created and spent, by script hash. */
+  readonly changes = new Map<string, number>()
 
   get tables(): readonly EncodedRows[] {
     return [this.scriptTxs, this.scripts, this.scriptBalances, this.opReturns]
   }
-}
-
-/** The constant properties of a script. */
-export interface KnownScript {
-  readonly hash: string
-  readonly address: string | undefined
-  readonly isDilithium: boolean
 }
 
 /** The changes of the chain's sums by a block. */
@@ -56,13 +51,11 @@ export class BlockApplier {
     /** The rows to which those of the blocks are added. */
     private readonly rows: CumulativeRows,
     private readonly scriptChanges: ScriptChanges,
-    /** The scripts of the script changes. */
-    private readonly scripts: readonly KnownScript[],
-    /** The totals of the same scripts before the next block; updated by `apply`. */
-    private readonly totals: readonly Totals[],
+    /** The scripts of the script changes before the next block; updated by `apply`. */
+    private readonly scripts: readonly Script[],
     sumsBefore: Sums,
-    /** True to add rows of balances. */
-    private readonly withBalances: boolean,
+    /** Returns the address of a script, by its index, for rows of balances; undefined to add none. */
+    private readonly addressAt: ((scriptIndex: number) => string | undefined) | undefined,
   ) {
     this.#sums = sumsBefore
   }
@@ -82,7 +75,7 @@ export class BlockApplier {
     const ordinal = this.#sums.sum_op_returns
     this.#sums = sumsAfter(this.#sums, block, changes)
     this.#opReturnRows(block, first, ordinal)
-    if (this.withBalances) this.#balanceRows(block, changes.before)
+    if (this.addressAt !== undefined) this.#balanceRows(block, changes.before, this.addressAt)
     this.rows.ids.push({ height: block.row.height, hash: block.row.hash })
     this.rows.blocks.add({
       ...block.row,
@@ -94,59 +87,64 @@ export class BlockApplier {
 
   /** Adds the rows of the scripts that a transaction touches, and their part of the sums. */
   #applyTx(block: ChangedBlock, index: number, changes: Changes): void {
-    const { scriptChanges, scripts, totals: all } = this
+    const { scriptChanges, scripts } = this
     const { height, block_tag, time } = block.row
     this.rows.txids.push(scriptChanges.txids[this.#tx] ?? '')
     const end = scriptChanges.touchEnds[this.#tx++] ?? 0
     const day = dayOf(time)
     for (let at = this.#touch; at < end; at++) {
       const scriptIndex = scriptChanges.touched[at] ?? -1
-      const [known, totals] = [scripts[scriptIndex], all[scriptIndex]]
-      if (known === undefined || totals === undefined) throw new RangeError('a touch refers to no script')
+      const [hash, script] = [scriptChanges.hashes[scriptIndex], scripts[scriptIndex]]
+      if (hash === undefined || script === undefined) throw new RangeError('a touch refers to no script')
       const received = scriptChanges.received[at] ?? 0n
       const sent = scriptChanges.sent[at] ?? 0n
       const unspent = scriptChanges.unspent[at] ?? 0
       const before = {
-        isFunded: totals.received > totals.sent,
-        isDilithium: known.isDilithium || totals.hasSpentDilithium,
+        isFunded: script.received > script.sent,
+        isDilithium: script.isDilithium || script.hasSpentDilithium,
       }
-      if (this.withBalances && !changes.before.has(scriptIndex))
-        changes.before.set(scriptIndex, totals.received - totals.sent)
-      const isActive = !totals.openDays.includes(day)
-      const openDays = openDaysAfter(totals.openDays, block)
+      if (this.addressAt !== undefined && !changes.before.has(scriptIndex))
+        changes.before.set(scriptIndex, script.received - script.sent)
+      const isActive = !script.openDays.includes(day)
+      const openDays = openDaysAfter(script.openDays, block)
       const hasSpentDilithium = scriptChanges.hasSpentDilithium[at] === 1
-      addTouch(totals, { height, received, sent, unspent, hasSpentDilithium, openDays })
+      addTouch(script, { height, received, sent, unspent, hasSpentDilithium, openDays })
       changes.supply += received - sent
       changes.unspent += unspent
-      if (known.address !== undefined) {
+      if (script.hasAddress) {
         if (isActive) changes.activeAddresses++
-        addAddress(changes, known, totals, before)
+        addAddress(changes, script, before)
       }
       this.rows.scriptTxs.add({
-        script_hash: known.hash,
+        script_hash: hash,
         height,
         block_tag,
         tx_index: index,
-        has_address: known.address !== undefined,
-        ...columnsOf(totals),
+        has_address: script.hasAddress,
+        ...columnsOf(script),
       })
     }
     this.#touch = end
   }
 
-  #balanceRows({ row }: ChangedBlock, before: ReadonlyMap<number, bigint>): void {
+  #balanceRows(
+    { row }: ChangedBlock,
+    before: ReadonlyMap<number, bigint>,
+    addressAt: (scriptIndex: number) => string | undefined,
+  ): void {
     for (const [scriptIndex, balance] of before) {
-      const [known, totals] = [this.scripts[scriptIndex], this.totals[scriptIndex]]
-      if (known?.address === undefined || totals === undefined) continue
+      const [hash, script] = [this.scriptChanges.hashes[scriptIndex], this.scripts[scriptIndex]]
+      const address = addressAt(scriptIndex)
+      if (address === undefined || hash === undefined || script === undefined) continue
       this.rows.scriptBalances.add({
         height: row.height,
         block_tag: row.block_tag,
-        script_hash: known.hash,
-        address: known.address,
+        script_hash: hash,
+        address,
         before: balance,
-        balance: totals.received - totals.sent,
-        tx_count: totals.ordinal,
-        is_dilithium: known.isDilithium || totals.hasSpentDilithium,
+        balance: script.received - script.sent,
+        tx_count: script.ordinal,
+        is_dilithium: script.isDilithium || script.hasSpentDilithium,
       })
     }
   }
@@ -203,13 +201,12 @@ function sumsAfter(before: Sums, { row, opReturns }: ChangedBlock, changes: Chan
 
 function addAddress(
   changes: Changes,
-  known: KnownScript,
-  totals: Totals,
+  script: Script,
   before: { readonly isFunded: boolean; readonly isDilithium: boolean },
 ): void {
-  const isDilithium = known.isDilithium || totals.hasSpentDilithium
-  const wasSeen = totals.ordinal > 1
-  const isFunded = totals.received > totals.sent
+  const isDilithium = script.isDilithium || script.hasSpentDilithium
+  const wasSeen = script.ordinal > 1
+  const isFunded = script.received > script.sent
   if (!wasSeen) changes.newAddresses++
   changes.funded += Number(isFunded) - Number(before.isFunded)
   changes.dilithiumAddresses += Number(isDilithium) - Number(wasSeen && before.isDilithium)

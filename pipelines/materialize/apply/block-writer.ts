@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
-import { addressOf, isDilithiumScript } from '../../chain/address.js'
+import { addressOf } from '../../chain/address.js'
 import type { BlockId } from '../../chain/block.js'
 import type { Network } from '../../chain/networks.js'
 import { blocksFilter } from '../../tables/chain-view.js'
@@ -11,18 +11,16 @@ import { REPLACED_WITNESSES, TXS } from '../../tables/schema.js'
 import { Selection } from '../../tables/selection.js'
 import { assertOwnTags } from '../../tables/tags.js'
 import { whileNewest } from '../../tables/writers.js'
-import { BlockApplier, CumulativeRows, type KnownScript } from './block-applier.js'
+import { BlockApplier, CumulativeRows } from './block-applier.js'
 import type { ConnectedBlock } from './decode.js'
 import { type ScriptChanges, scriptChangesOf } from './script-changes.js'
 import type { OwnRows } from './own-rows.js'
 import { ScriptHashes } from './script-book.js'
 import type { Sums } from './sums.js'
-import { noTotals, type Totals, TOTALS_TUPLE, toTotals } from './totals.js'
+import { NO_TOTALS, type Script, scriptWith, type Totals, TOTALS_TUPLE, toTotals } from './totals.js'
 
 /** The number of scripts whose totals are cached: some 30 MB. */
 const CACHED_SCRIPTS = 80_000
-/** The number of scripts whose addresses are cached: some 20 MB. */
-const KNOWN_SCRIPTS = 50_000
 /** The number of blocks applied without yielding to other tasks. */
 const BLOCKS_AT_ONCE = 20
 
@@ -57,17 +55,8 @@ export interface LookedUp {
  * are invisible until a head contains their block.
  */
 export class BlockWriter {
-  /** The totals used last, by script hash. The tables contain them, too. */
-  readonly #cache: LRUCache<string, Totals>
-  /** The scripts used last, by their hashes. */
-  readonly #scripts = new LRUCache<string, KnownScript, { script: () => Buffer; network: Network }>({
-    max: KNOWN_SCRIPTS,
-    memoMethod: (hash, _stale, { context: { script, network } }) => {
-      const bytes = script()
-      const isDilithium = isDilithiumScript(bytes, network)
-      return { hash, address: addressOf(bytes, network), isDilithium }
-    },
-  })
+  /** The scripts used last, by their hashes. The tables contain them, too. */
+  readonly #cache: LRUCache<string, Script>
   readonly #hashes = new ScriptHashes()
   /** The height from which on cached totals are of blocks that have left the chain. */
   #leftFrom = Number.POSITIVE_INFINITY
@@ -134,15 +123,20 @@ export class BlockWriter {
     cached: boolean,
     lookedUp = NOTHING_LOOKED_UP,
   ): Promise<{ readonly sums: Sums[]; readonly scripts: number }> {
-    const { hashes } = scriptChanges
+    const { hashes, outputCounts } = scriptChanges
     const { network } = parent
-    const { found, unknown } = await this.#totals(hashes, parent.filter, cached, lookedUp)
-    const totals = hashes.map((hash) => found.get(hash) ?? noTotals())
-    const script = scriptOf(scriptChanges)
-    const scripts = hashes.map((hash, scriptIndex) =>
-      this.#scripts.memo(hash, { context: { script: () => script(scriptIndex), network } }),
+    if (cached) this.#dropLeft()
+    const known = hashes.map((hash) => (cached ? this.#cache.get(hash) : undefined))
+    const missing = hashes.filter((_, scriptIndex) => known[scriptIndex] === undefined)
+    const { found, unknown } = await this.#totals(missing, parent.filter, cached, lookedUp)
+    const bytesOf = scriptOf(scriptChanges)
+    const scripts = hashes.map(
+      (hash, scriptIndex) =>
+        known[scriptIndex] ?? scriptWith(found.get(hash) ?? NO_TOTALS, bytesOf(scriptIndex), network),
     )
-    const applier = new BlockApplier(rows, scriptChanges, scripts, totals, parent.sums, this.writesBalances)
+    const addressAt = (scriptIndex: number): string | undefined => addressOf(bytesOf(scriptIndex), network)
+    const balanceAddress = this.writesBalances ? addressAt : undefined
+    const applier = new BlockApplier(rows, scriptChanges, scripts, parent.sums, balanceAddress)
     const balanceRows = rows.scriptBalances.length
     const sums: Sums[] = []
     for (const block of scriptChanges.blocks) {
@@ -152,8 +146,10 @@ export class BlockWriter {
       if (sums.length % BLOCKS_AT_ONCE === 0) await setImmediate()
     }
     for (const [scriptIndex, hash] of hashes.entries()) {
-      if (unknown.has(hash)) rows.scripts.add({ script_hash: hash, script: script(scriptIndex) })
-      if (cached) this.#cache.set(hash, totals[scriptIndex])
+      rows.changes.set(hash, (rows.changes.get(hash) ?? 0) + (outputCounts[scriptIndex] ?? 0))
+      if (known[scriptIndex] !== undefined) continue
+      if (unknown.has(hash)) rows.scripts.add({ script_hash: hash, script: bytesOf(scriptIndex) })
+      if (cached) this.#cache.set(hash, scripts[scriptIndex])
     }
     this.balanceRows += rows.scriptBalances.length - balanceRows
     return { sums, scripts: hashes.length }
@@ -178,7 +174,7 @@ export class BlockWriter {
       ...tables.map((rows) => this.db.insert(rows)),
       this.#keepShared(applied.txids, own, beside),
     ])
-    this.onChanges?.(own.changes)
+    this.onChanges?.(applied.changes)
   }
 
   /**
@@ -192,7 +188,10 @@ export class BlockWriter {
 
   /** Keeps the witnesses of transactions that blocks of other branches contain, too: a late insert of these may replace them. */
   async #keepShared(txids: readonly string[], { txs }: OwnRows, beside: string): Promise<void> {
-    const sql = `SELECT DISTINCT lower(hex(txid)) AS id FROM block_txs WHERE ${beside} AND witness_tag != 0 AND txid IN ${KEYS}`
+    const others = `block_txs WHERE ${beside} AND witness_tag != 0`
+    // Nearly always there are none, and this reads no txids.
+    if ((await this.db.query(`SELECT 1 FROM ${others} LIMIT 1`)).length === 0) return
+    const sql = `SELECT DISTINCT lower(hex(txid)) AS id FROM ${others} AND txid IN ${KEYS}`
     const found = await queryByKeys<{ id: string }>(this.db, sql, txids)
     if (found.length === 0) return
     const shared = new Set(found.map(({ id }) => id))
@@ -244,28 +243,19 @@ export class BlockWriter {
     await this.#keepWitnessesOf(scriptChanges.txids)
   }
 
-  /** Returns the totals of scripts before the blocks, and the scripts that have never been written. */
+  /** Returns the totals before the blocks of scripts that are not cached, and the scripts that have never been written. */
   async #totals(
-    hashes: readonly string[],
+    missing: readonly string[],
     filter: string,
     cached: boolean,
     lookedUp: LookedUp,
-  ): Promise<{ found: Map<string, Totals>; unknown: Set<string> }> {
-    if (cached) this.#dropLeft()
-    const found = new Map<string, Totals>()
-    const missing: string[] = []
-    for (const hash of hashes) {
-      const known = cached ? this.#cache.get(hash) : undefined
-      if (known === undefined) missing.push(hash)
-      else found.set(hash, known)
-    }
+  ): Promise<{ found: ReadonlyMap<string, Totals>; unknown: ReadonlySet<string> }> {
     const others = await this.#written(missing.filter((hash) => !lookedUp.requested.has(hash)))
     const written = new Set(missing.filter((hash) => others.has(hash) || lookedUp.written.has(hash)))
     const unknown = new Set(missing.filter((hash) => !written.has(hash)))
     // Rows that are written again may repair an error: rely on the histories alone.
     const known = cached ? [...written] : missing
-    for (const [hash, each] of await this.#load(known, filter, cached)) found.set(hash, each)
-    return { found, unknown }
+    return { found: await this.#load(known, filter, cached), unknown }
   }
 
   /** Looks up those of some scripts that are not cached, for a later `apply`. */

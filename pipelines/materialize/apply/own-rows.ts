@@ -15,11 +15,11 @@ import {
 import type { PreparedBlock, PreparedTx } from './script-book.js'
 
 /** Rows as they are sent between threads: the number and the bytes of those of each table. */
-export interface MadeRows {
-  readonly tables: readonly { readonly name: string; readonly length: number; readonly bytes: Uint8Array }[]
-  /** The numbers of outputs created and spent, by script hash. */
-  readonly changes: ReadonlyMap<string, number>
-}
+export type MadeRows = readonly {
+  readonly name: string
+  readonly length: number
+  readonly bytes: Uint8Array
+}[]
 
 /** Rows of blocks, by table, that do not depend on the chain below them. */
 export class OwnRows {
@@ -29,12 +29,6 @@ export class OwnRows {
   readonly txs = new EncodedRows(TXS)
   readonly spends = new EncodedRows(SPENDS)
   readonly scriptOutputs = new EncodedRows(SCRIPT_OUTPUTS)
-  readonly #changes = new Map<string, number>()
-
-  /** The numbers of outputs created and spent, by script hash. */
-  get changes(): ReadonlyMap<string, number> {
-    return this.#changes
-  }
 
   get tables(): Readonly<Record<string, EncodedRows>> {
     return Object.fromEntries(Object.entries(this))
@@ -46,15 +40,13 @@ export class OwnRows {
   }
 
   get made(): MadeRows {
-    const tables = Object.entries(this.tables).map(([name, { length, bytes }]) => ({ name, length, bytes }))
-    return { tables, changes: this.#changes }
+    return Object.entries(this.tables).map(([name, { length, bytes }]) => ({ name, length, bytes }))
   }
 
   /** Adds rows made on another thread. */
   take(made: MadeRows): void {
     const { tables } = this
-    for (const { name, length, bytes } of made.tables) tables[name]?.take(length, bytes)
-    for (const [script, changes] of made.changes) this.#count(script, changes)
+    for (const { name, length, bytes } of made) tables[name]?.take(length, bytes)
   }
 
   add({ block, txs }: PreparedBlock): void {
@@ -103,7 +95,6 @@ export class OwnRows {
         block_tag,
         value: prevout.value,
       })
-      this.#count(known.hash, 1)
     }
   }
 
@@ -122,12 +113,7 @@ export class OwnRows {
         block_tag,
         value,
       })
-      this.#count(known.hash, 1)
     }
-  }
-
-  #count(script: string, more: number): void {
-    this.#changes.set(script, (this.#changes.get(script) ?? 0) + more)
   }
 }
 

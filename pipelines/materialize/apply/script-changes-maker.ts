@@ -3,7 +3,7 @@ import { ChainEventSchema } from '../../../proto/gen/headwater/events/v1/events_
 import type { Network } from '../../chain/networks.js'
 import { WorkerThread } from '../../worker-thread.js'
 import { PoisonEvent } from '../poison.js'
-import { decodeBlock } from './decode.js'
+import { type ConnectedBlock, decodeBlock } from './decode.js'
 import type { MadeRows } from './own-rows.js'
 import type { ScriptHashes } from './script-book.js'
 import { type ScriptChanges, scriptChangesOf } from './script-changes.js'
@@ -28,13 +28,17 @@ export interface Made {
 
 /** Derives the results of blocks. @throws PoisonEvent for an invalid block; TypeError for an event without a block. */
 export function madeFrom({ network, events }: BlockEvents, hashes: ScriptHashes): Made {
-  const blocks = events.map(({ position, value }) => {
+  const { own, scriptChanges } = scriptChangesOf(blocksOf(events, network), network, hashes)
+  return { rows: own.made, scriptChanges }
+}
+
+/** Decodes the block of each event when it is needed: all at once would fill the memory of young objects. */
+function* blocksOf(events: readonly BlockEvent[], network: Network): Generator<ConnectedBlock> {
+  for (const { position, value } of events) {
     const { event } = fromBinary(ChainEventSchema, value)
     if (event.case !== 'blockConnected') throw new TypeError(`not a block: ${String(event.case)}`)
-    return decodeBlock(position, event.value, network)
-  })
-  const { own, scriptChanges } = scriptChangesOf(blocks, network, hashes)
-  return { rows: own.made, scriptChanges }
+    yield decodeBlock(position, event.value, network)
+  }
 }
 
 /**

@@ -8,7 +8,7 @@ const hashes = new ScriptHashes()
 answerJobs(
   (job: BlockEvents) => madeFrom(job, hashes),
   ({ rows, scriptChanges }: Made) =>
-    [...Object.values<unknown>({ ...scriptChanges }), ...rows.tables.map(({ bytes }) => bytes)]
+    [...Object.values<unknown>({ ...scriptChanges }), ...rows.map(({ bytes }) => bytes)]
       .filter((each) => ArrayBuffer.isView(each))
       .map(({ buffer }) => buffer as ArrayBuffer),
 )

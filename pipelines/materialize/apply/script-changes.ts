@@ -50,6 +50,8 @@ export interface ScriptChanges {
   readonly hasSpentDilithium: Uint8Array<ArrayBuffer>
   /** SHA-256 of each script. */
   readonly hashes: readonly string[]
+  /** The number of outputs of each script that are created or spent. */
+  readonly outputCounts: Uint32Array<ArrayBuffer>
   /** The concatenated scripts, and the end of each of them. */
   readonly scripts: Uint8Array<ArrayBuffer>
   readonly scriptEnds: Uint32Array<ArrayBuffer>
@@ -57,19 +59,20 @@ export interface ScriptChanges {
 
 /** Derives the rows of consecutive blocks that do not depend on the chain below them, and the changes of scripts. */
 export function scriptChangesOf(
-  blocks: readonly ConnectedBlock[],
+  blocks: Iterable<ConnectedBlock>,
   network: Network,
   hashes: ScriptHashes,
 ): { readonly own: OwnRows; readonly scriptChanges: ScriptChanges } {
   const book = new ScriptBook(hashes)
   const own = new OwnRows()
   const touches = new Touches(network)
-  const changed = blocks.map((block) => {
+  const changed: ChangedBlock[] = []
+  for (const block of blocks) {
     const prepared = prepareBlock(block, book, network)
     own.add(prepared)
     for (const tx of prepared.txs) touches.add(tx)
-    return changedBlock(prepared, network)
-  })
+    changed.push(changedBlock(prepared, network))
+  }
   return { own, scriptChanges: { blocks: changed, ...touches.finish(), ...scriptsOf(book) } }
 }
 
@@ -90,6 +93,7 @@ class Touches {
   readonly #sent: bigint[] = []
   readonly #unspent: number[] = []
   readonly #hasSpentDilithium: number[] = []
+  readonly #outputCounts: number[] = []
   /** The index of each script's last touch. */
   readonly #touchOf = new Map<number, number>()
 
@@ -126,11 +130,13 @@ class Touches {
       sent: BigUint64Array.from(this.#sent),
       unspent: Int32Array.from(this.#unspent),
       hasSpentDilithium: Uint8Array.from(this.#hasSpentDilithium),
+      outputCounts: Uint32Array.from(this.#outputCounts),
     }
   }
 
-  /** Returns the index of a script's touch by the transaction whose touches begin at `from`. */
+  /** Counts an output of a script. @returns the index of its touch by the transaction whose touches begin at `from`. */
   #of(script: number, from: number): number {
+    this.#outputCounts[script] = (this.#outputCounts[script] ?? 0) + 1
     const known = this.#touchOf.get(script)
     if (known !== undefined && known >= from) return known
     const at = this.#touched.push(script) - 1
