@@ -4,7 +4,6 @@ import { CumulativeRows } from './block-applier.js'
 import type { BlockWriter, LookedUp } from './block-writer.js'
 import { OwnRows } from './own-rows.js'
 import { type BlockEvent, type Made, madeFrom, ScriptChangesMaker } from './script-changes-maker.js'
-import { ScriptHashes } from './script-book.js'
 
 /** The maximum size of a batch of events: large enough for large inserts, small enough for memory. */
 export const BATCH_EVENTS = 1000
@@ -47,7 +46,6 @@ export interface BlockPipelineParts {
 export class BlockPipeline {
   readonly #parts: BlockPipelineParts
   #maker: ScriptChangesMaker | undefined
-  readonly #hashes = new ScriptHashes()
   /** The blocks that were added and can still be removed without leaving a row. */
   #unsubmitted: Connecting[] = []
   /** The jobs whose results are applied next. */
@@ -120,7 +118,7 @@ export class BlockPipeline {
     const made =
       blocks.length > FEW_BLOCKS && this.#maker !== undefined
         ? this.#maker.make(blocks, network)
-        : Promise.resolve().then(() => madeFrom({ events: blocks, network }, this.#hashes))
+        : Promise.resolve().then(() => madeFrom({ events: blocks, network }))
     // The error is handled where the result is awaited.
     made.catch(() => undefined)
     const lookedUp = this.#lookUp(made, [...this.#pending])

@@ -15,7 +15,6 @@ import { BlockApplier, CumulativeRows } from './block-applier.js'
 import type { ConnectedBlock } from './decode.js'
 import { type ScriptChanges, scriptChangesOf } from './script-changes.js'
 import type { OwnRows } from './own-rows.js'
-import { ScriptHashes } from './script-book.js'
 import type { Sums } from './sums.js'
 import { NO_TOTALS, type Script, scriptWith, type Totals, TOTALS_TUPLE, toTotals } from './totals.js'
 
@@ -57,7 +56,6 @@ export interface LookedUp {
 export class BlockWriter {
   /** The scripts used last, by their hashes. The tables contain them, too. */
   readonly #cache: LRUCache<string, Script>
-  readonly #hashes = new ScriptHashes()
   /** The height from which on cached totals are of blocks that have left the chain. */
   #leftFrom = Number.POSITIVE_INFINITY
   /** The blocks that have left the chain and whose witnesses are not copied yet. */
@@ -102,7 +100,7 @@ export class BlockWriter {
    * @returns the sums after each block.
    */
   async write(blocks: readonly ConnectedBlock[], parent: ParentState, cached: boolean): Promise<Sums[]> {
-    const { own, scriptChanges } = scriptChangesOf(blocks, parent.network, this.#hashes)
+    const { own, scriptChanges } = scriptChangesOf(blocks, parent.network)
     const applied = new CumulativeRows()
     const { sums } = await this.apply(applied, scriptChanges, parent, cached)
     await this.insert(applied, own, parent)
@@ -232,7 +230,7 @@ export class BlockWriter {
     blocks: readonly ConnectedBlock[],
     { network, writer }: Pick<ParentState, 'network' | 'writer'>,
   ): Promise<void> {
-    const { own, scriptChanges } = scriptChangesOf(blocks, network, this.#hashes)
+    const { own, scriptChanges } = scriptChangesOf(blocks, network)
     const { scripts } = new CumulativeRows()
     const script = scriptOf(scriptChanges)
     for (const [index, hash] of scriptChanges.hashes.entries())

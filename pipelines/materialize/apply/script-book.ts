@@ -1,20 +1,9 @@
-import { LRUCache } from 'lru-cache'
 import { hasDilithiumSignature } from '../../chain/dilithium.js'
 import type { Network } from '../../chain/networks.js'
 import type { Prevout } from '../../chain/prevout.js'
 import { isUnspendable, scriptHash } from '../../chain/script.js'
 import type { SerializedTx, TxOutput } from '../../chain/transaction.js'
 import type { ConnectedBlock } from './decode.js'
-
-/** The number of cached script hashes: some 20 MB. */
-const KEPT_HASHES = 100_000
-
-/** A cache of script hashes, by the bytes of the scripts as latin1. */
-export class ScriptHashes extends LRUCache<string, string> {
-  constructor() {
-    super({ max: KEPT_HASHES })
-  }
-}
 
 /** A script of a batch, with its index. */
 export interface NumberedScript {
@@ -29,15 +18,11 @@ export class ScriptBook {
   readonly scripts: NumberedScript[] = []
   readonly #byKey = new Map<string, NumberedScript>()
 
-  constructor(private readonly hashes: ScriptHashes) {}
-
   of(script: Buffer): NumberedScript {
     const key = script.toString('latin1')
     let known = this.#byKey.get(key)
     if (known === undefined) {
-      let hash = this.hashes.get(key)
-      if (hash === undefined) this.hashes.set(key, (hash = scriptHash(script)))
-      known = { number: this.scripts.length, hash, script }
+      known = { number: this.scripts.length, hash: scriptHash(script), script }
       this.scripts.push(known)
       this.#byKey.set(key, known)
     }

@@ -5,7 +5,6 @@ import { WorkerThread } from '../../worker-thread.js'
 import { PoisonEvent } from '../poison.js'
 import { type ConnectedBlock, decodeBlock } from './decode.js'
 import type { MadeRows } from './own-rows.js'
-import type { ScriptHashes } from './script-book.js'
 import { type ScriptChanges, scriptChangesOf } from './script-changes.js'
 
 /** The record of an event that connects a block. */
@@ -27,8 +26,8 @@ export interface Made {
 }
 
 /** Derives the results of blocks. @throws PoisonEvent for an invalid block; TypeError for an event without a block. */
-export function madeFrom({ network, events }: BlockEvents, hashes: ScriptHashes): Made {
-  const { own, scriptChanges } = scriptChangesOf(blocksOf(events, network), network, hashes)
+export function madeFrom({ network, events }: BlockEvents): Made {
+  const { own, scriptChanges } = scriptChangesOf(blocksOf(events, network), network)
   return { rows: own.made, scriptChanges }
 }
 

@@ -1,12 +1,9 @@
 /** The thread of ScriptChangesMaker: a job contains the events of blocks, the reply their rows and script changes. */
 import { answerJobs } from '../../worker-thread.js'
-import { ScriptHashes } from './script-book.js'
 import { type BlockEvents, type Made, madeFrom } from './script-changes-maker.js'
 
-const hashes = new ScriptHashes()
-
 answerJobs(
-  (job: BlockEvents) => madeFrom(job, hashes),
+  (job: BlockEvents) => madeFrom(job),
   ({ rows, scriptChanges }: Made) =>
     [...Object.values<unknown>({ ...scriptChanges }), ...rows.map(({ bytes }) => bytes)]
       .filter((each) => ArrayBuffer.isView(each))

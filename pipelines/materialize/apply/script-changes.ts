@@ -7,13 +7,7 @@ import { isWitnessCommitment, opReturnPayload } from '../../chain/script.js'
 import type { BlockRow } from '../../tables/schema.js'
 import type { ConnectedBlock } from './decode.js'
 import { OwnRows } from './own-rows.js'
-import {
-  prepareBlock,
-  type PreparedBlock,
-  type PreparedTx,
-  ScriptBook,
-  type ScriptHashes,
-} from './script-book.js'
+import { prepareBlock, type PreparedBlock, type PreparedTx, ScriptBook } from './script-book.js'
 import type { Sums } from './sums.js'
 
 /** The columns of a block's row that do not depend on the chain below it. */
@@ -61,9 +55,8 @@ export interface ScriptChanges {
 export function scriptChangesOf(
   blocks: Iterable<ConnectedBlock>,
   network: Network,
-  hashes: ScriptHashes,
 ): { readonly own: OwnRows; readonly scriptChanges: ScriptChanges } {
-  const book = new ScriptBook(hashes)
+  const book = new ScriptBook()
   const own = new OwnRows()
   const touches = new Touches(network)
   const changed: ChangedBlock[] = []
