@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { bech32, bech32m, createBase58check } from '@scure/base'
 import { describe, expect, it } from 'vitest'
-import { addressOf, decodeAddress } from '../../../pipelines/chain/address.js'
+import { addressOf, decodeAddress, hasAddress } from '../../../pipelines/chain/address.js'
 import { NETWORKS } from '../../../pipelines/chain/networks.js'
 
 const base58check = createBase58check((bytes: Uint8Array) =>
@@ -47,5 +47,33 @@ describe('an address', () => {
         expect(decodeAddress(expected, network)?.script).toEqual(script)
       }
     }
+  })
+
+  it('is there exactly if `hasAddress` says so, for all values of each byte outside of the hash', () => {
+    const forms = [
+      { before: [0x76, 0xa9, 20], length: 20, after: [0x88, 0xac] },
+      { before: [0xa9, 20], length: 20, after: [0x87] },
+      { before: [0, 20], length: 20, after: [] },
+      { before: [0x52, 32], length: 32, after: [] },
+      { before: [33], length: 33, after: [0xac] },
+      { before: [0x6a, 20], length: 20, after: [] },
+    ]
+    const found = new Set<boolean>()
+    for (const network of networks) {
+      for (const { before, length, after } of forms) {
+        const script = Buffer.from([...before, ...bytesOf(length, length), ...after])
+        const outside = [...before.keys(), ...after.map((_, at) => before.length + length + at)]
+        for (const at of outside) {
+          for (let byte = 0; byte < 256; byte++) {
+            const changed = Buffer.from(script)
+            changed[at] = byte
+            const has = hasAddress(changed, network)
+            expect(has, changed.toString('hex')).toBe(addressOf(changed, network) !== undefined)
+            found.add(has)
+          }
+        }
+      }
+    }
+    expect(found.size).toBe(2)
   })
 })
