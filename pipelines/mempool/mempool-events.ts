@@ -69,6 +69,30 @@ export class MempoolEvents {
     return { from: first, last }
   }
 
+  /**
+   * Returns the last deltas before a position, in order: at least those since the previous snapshot, or those in which `most`
+   * transactions have entered.
+   */
+  async deltasBefore(position: number, most: number): Promise<MempoolDelta[]> {
+    const batches: LogRecord[][] = []
+    let entered = 0
+    let isEnough = false
+    const keep = (record: LogRecord): LogRecord | undefined => {
+      const event = this.#decode(record)?.event
+      if (event?.case === 'poolDelta') isEnough ||= (entered += event.value.entered.length) >= most
+      if (event?.case !== 'poolSnapshot') return record
+      isEnough = true
+      // The last part shows which of the events after it are of a superseded poller. The others may be large.
+      return event.value.part + 1 < event.value.parts ? undefined : record
+    }
+    for await (const batch of batchesBack(this.#log, 'node', position - 1, keep)) {
+      batches.unshift(batch)
+      if (isEnough) break
+    }
+    const steps = new MempoolEvents(this.#log, this.#logger).steps(batches.flat())
+    return steps.flatMap((step) => (step.kind === 'deltas' ? step.deltas : []))
+  }
+
   /** Yields the last complete snapshot in the log and the deltas after it, up to the current end. */
   async *stored(): AsyncGenerator<MempoolStep> {
     const { from, last } = await this.findStart(Number.MAX_SAFE_INTEGER)

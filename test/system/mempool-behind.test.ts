@@ -1,11 +1,13 @@
 import { pino } from 'pino'
-import { afterEach, describe, expect, inject, it } from 'vitest'
+import { afterEach, describe, expect, inject, it, vi } from 'vitest'
 import type { EventLog, LogRecord, Topic } from '../../pipelines/log/port.js'
+import { MempoolEvents } from '../../pipelines/mempool/mempool-events.js'
 import { openEmbeddedLog } from '../../pipelines/log/embedded/embedded.js'
 import { type Simnode, startSimnode } from '../../services/simnode/node.js'
 import { startExplorer } from '../../services/explorer/explorer.js'
 import { getAnswer, Pipeline } from '../harness/pipeline.js'
 import { until } from '../harness/until.js'
+import { FeedClient } from '../services/explorer/feed-client.js'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -49,6 +51,7 @@ describe('an explorer that catches up', () => {
   let pipeline: Pipeline | undefined
 
   afterEach(async () => {
+    vi.useRealTimers()
     await pipeline?.close()
     await node?.close()
     await whole?.close()
@@ -84,6 +87,51 @@ describe('an explorer that catches up', () => {
       })
       expect(body).toMatchObject({ txCount: 3 })
     } finally {
+      await explorer.close()
+    }
+  })
+
+  // Chaos on Kafka, seed 2, "explorer killed": the snapshot of every ten minutes was written while it did not run, just after a
+  // transaction had entered. Its client received "resync".
+  it('sends what a client has missed, although a snapshot of the mempool was written meanwhile', async () => {
+    node = await startSimnode({ seed: 'behind', blocks: 30, txsPerBlock: 0 })
+    node.simulation.mine({ blocks: 110, txs: 1 })
+    const followed = await Pipeline.start({ nodeUrl: node.url, engineUrl: inject('engineUrl') })
+    pipeline = followed
+    for (const mempoolSize of [3, 5]) {
+      node.simulation.enter(mempoolSize === 3 ? 3 : 2)
+      await followed.level({ tip: node.chain.tip.hash, mempoolSize })
+    }
+    const before = await followed.log.last('node')
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 11 * 60_000 })
+    await followed.poll()
+    vi.useRealTimers()
+    const events = new MempoolEvents(followed.log, pino({ level: 'silent' }))
+    expect((await events.findStart(Number.MAX_SAFE_INTEGER)).from).toBeGreaterThan(before)
+    const explorer = await startExplorer({
+      ...{
+        host: '127.0.0.1',
+        port: 0,
+        db: followed.db,
+        log: followed.log,
+        logger: pino({ level: 'silent' }),
+      },
+      ...{ rateLimitPerMinute: 0, locateNode: () => Promise.resolve(undefined) },
+    })
+    const clients = await Promise.all([followed, explorer].map(({ url }) => FeedClient.connect(url, '/ws')))
+    try {
+      for (const client of clients) await client.subscribe('mempool', 3)
+      for (const { messages } of clients) {
+        const isAnswered = () => messages.length > 2 || messages.some(({ type }) => type === 'resync')
+        await until('it sends the events or says that it cannot', isAnswered)
+        expect(messages).toMatchObject([{ type: 'subscribed' }, { seq: 4 }, { seq: 5 }])
+        expect(messages).toEqual(clients[0]?.messages)
+      }
+      node.simulation.enter(1)
+      await followed.level({ tip: node.chain.tip.hash, mempoolSize: 6 })
+      expect((await clients[1]?.events('mempool', 3))?.at(-1)).toMatchObject({ seq: 6 })
+    } finally {
+      await Promise.all(clients.map((client) => client.close()))
       await explorer.close()
     }
   })

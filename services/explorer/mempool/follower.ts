@@ -6,7 +6,7 @@ import type { Head } from '../../../pipelines/tables/head.js'
 import { DatabaseUnavailable } from '../../../pipelines/tables/clickhouse.js'
 import { heightsOf } from '../tables/blocks.js'
 import { resolveCoins } from './coins.js'
-import type { Feed } from '../feed/feed.js'
+import { type Feed, KEPT } from '../feed/feed.js'
 import { overlayBySearch, type Span } from './overlay.js'
 import type { Overlay } from './mempool.js'
 import {
@@ -73,6 +73,7 @@ export class MempoolFollower {
     this.#overlaidFrom = Math.max(this.#overlaidFrom, state.chain.position)
     const start = await reading(() => this.#events.findStart(state.chain.position))
     this.#next = start?.from ?? 0
+    await reading(() => this.#publishBefore(this.#next))
     while (!signal.aborted) {
       if (this.#next > (start?.last ?? -1)) await this.#finishLoading(signal)
       const records = await reading(() => log.read('node', this.#next, READ_AT_ONCE, READ_BYTES))
@@ -154,11 +155,25 @@ export class MempoolFollower {
         const known = back.map(({ txid }) => state.mempool.known(txid)).filter((tx) => tx !== undefined)
         state.mempool.change(some, left, seenAt)
         if (known.length > 0) state.mempool.restore(known)
-        for (const [index, { txid, fee, vsize }] of some.entries())
-          feed.publish('mempool', { txid, fee: fee.toString(), vsize }, delta.enteredBefore + index + 1)
+        this.#publish(some, delta.enteredBefore)
       }
       whales.inMempool(entered)
     })
+  }
+
+  /** Publishes the events before the start, so that clients can resume although a snapshot was written during a restart. */
+  async #publishBefore(start: number): Promise<void> {
+    const { network } = this.#parts.state.chain
+    if (network === undefined) return
+    for (const { entered, enteredBefore } of await this.#events.deltasBefore(start, KEPT.mempool)) {
+      const txs = entered.map((entry) => shownTx({ ...entry, network }))
+      this.#publish(txs, enteredBefore)
+    }
+  }
+
+  #publish(entered: readonly ShownTx[], enteredBefore: number): void {
+    for (const [index, { txid, fee, vsize }] of entered.entries())
+      this.#parts.feed.publish('mempool', { txid, fee: fee.toString(), vsize }, enteredBefore + index + 1)
   }
 
   /**

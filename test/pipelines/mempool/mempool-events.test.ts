@@ -133,3 +133,42 @@ describe('the position from which a reader starts', () => {
     expect(await events.findStart(30)).toEqual({ from: second, last: second })
   })
 })
+
+describe('the deltas before a position', () => {
+  const before = async (position: number, most = 100): Promise<string> => {
+    const deltas = await new MempoolEvents(log, pino({ level: 'silent' })).deltasBefore(position, most)
+    return deltas.flatMap(({ entered }) => entered.map(({ txid }) => txid.charAt(0))).join('')
+  }
+  /** More records than are read at once. */
+  const heartbeats = async (): Promise<void> => {
+    const value = { timeMs: 1n, nodeHeight: 1, nodeHash: Buffer.alloc(32), pollIntervalMs: 1 }
+    for (let count = 0; count < 300; count++) await write({ case: 'heartbeat', value })
+  }
+
+  it('go back to the previous snapshot, and are those in order that no later poller supersedes', async () => {
+    const old = await write(snapshot(0, 1))
+    await write(delta(old, ['a']))
+    await heartbeats()
+    const first = await write(snapshot(0, 2), { epoch: 2 })
+    await write(snapshot(1, 2), { epoch: 2 })
+    await write(delta(old, ['f']), { epoch: 1 })
+    await write(delta(first, ['b', 'c']), { epoch: 2 })
+    await heartbeats()
+    await write(delta(first, ['d']), { epoch: 2 })
+    const second = await write(snapshot(0, 1, 'b'), { epoch: 2 })
+    await write(delta(second, ['e']), { epoch: 2 })
+    expect(await before(second)).toBe('bcd')
+    expect(await before(first)).toBe('a')
+    expect(await before(old)).toBe('')
+  })
+
+  it('go back no further than to the number of transactions that is needed', async () => {
+    const first = await write(snapshot(0, 1))
+    await write(delta(first, ['a']))
+    await heartbeats()
+    await write(delta(first, ['b', 'c']))
+    const second = await write(snapshot(0, 1))
+    expect(await before(second, 2)).toBe('bc')
+    expect(await before(second, 3)).toBe('abc')
+  })
+})
