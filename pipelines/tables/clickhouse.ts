@@ -25,8 +25,8 @@ const PASSING_CODES: ReadonlySet<string> = new Set(
     [159, 173, 201, 202, 241, 252, 364, 394, 439, 473, 574, 692, 700, 749, 762, 776],
     // Disk: failed writes and reads, also in RocksDB and in the C++ library.
     [74, 75, 76, 77, 87, 204, 231, 243, 294, 425, 499, 555, 586, 1001],
-    // Network errors on the server.
-    [95, 96, 198, 203, 209, 210, 279, 1000],
+    // Network errors on the server. 100, 102: packets out of order on a connection to a shard, as after an interrupted query.
+    [95, 96, 100, 102, 198, 203, 209, 210, 279, 1000],
     // Keeper, replicas, tables that are starting or moving.
     [225, 236, 242, 244, 254, 255, 265, 285, 286, 289, 319, 341, 369, 373, 384, 904, 999],
   ]

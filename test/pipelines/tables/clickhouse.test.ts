@@ -162,6 +162,11 @@ describe('a server that fails', () => {
       'Code: 32. DB::Exception: Attempt to read after eof: (at row 2). (ATTEMPT_TO_READ_AFTER_EOF) (version 26.7)',
       QueryRefused,
     ],
+    [
+      500,
+      'Code: 102. DB::Exception: Unexpected packet from server (expected Data or Exception, got ProfileInfo). (UNEXPECTED_PACKET_FROM_SERVER) (version 26.7)',
+      DatabaseUnavailable,
+    ],
     [400, 'Code: 62. DB::Exception: Syntax error. (SYNTAX_ERROR) (version 26.7)', QueryRefused],
     [200, '{"cut": \n', DatabaseUnavailable],
   ] as const)('with status %i and %s', async (status, text, kind) => {
