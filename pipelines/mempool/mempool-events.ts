@@ -76,18 +76,19 @@ export class MempoolEvents {
   async deltasBefore(position: number, most: number): Promise<MempoolDelta[]> {
     const batches: LogRecord[][] = []
     let entered = 0
-    let isEnough = false
+    let hasSnapshot = false
     const keep = (record: LogRecord): LogRecord | undefined => {
       const event = this.#decode(record)?.event
-      if (event?.case === 'poolDelta') isEnough ||= (entered += event.value.entered.length) >= most
+      if (event?.case === 'poolDelta') entered += event.value.entered.length
       if (event?.case !== 'poolSnapshot') return record
-      isEnough = true
       // The last part shows which of the events after it are of a superseded poller. The others may be large.
-      return event.value.part + 1 < event.value.parts ? undefined : record
+      const isLast = event.value.part + 1 === event.value.parts
+      hasSnapshot ||= isLast
+      return isLast ? record : undefined
     }
     for await (const batch of batchesBack(this.#log, 'node', position - 1, keep)) {
       batches.unshift(batch)
-      if (isEnough) break
+      if (hasSnapshot || entered >= most) break
     }
     const steps = new MempoolEvents(this.#log, this.#logger).steps(batches.flat())
     return steps.flatMap((step) => (step.kind === 'deltas' ? step.deltas : []))

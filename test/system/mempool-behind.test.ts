@@ -44,6 +44,14 @@ class GatedLog {
   }
 }
 
+/** Starts another explorer of the pipeline's tables. */
+function startOther({ db }: Pipeline, log: EventLog): ReturnType<typeof startExplorer> {
+  return startExplorer({
+    ...{ host: '127.0.0.1', port: 0, db, log, logger: pino({ level: 'silent' }) },
+    ...{ rateLimitPerMinute: 0, locateNode: () => Promise.resolve(undefined) },
+  })
+}
+
 describe('an explorer that catches up', () => {
   let folder = ''
   let whole: EventLog | undefined
@@ -72,10 +80,7 @@ describe('an explorer that catches up', () => {
     await followed.level({ tip: node.chain.tip.hash, mempoolSize: 3 })
     const gated = new GatedLog(log)
     gated.withheld = 'node'
-    const explorer = await startExplorer({
-      ...{ host: '127.0.0.1', port: 0, db: followed.db, log: gated.log, logger: pino({ level: 'silent' }) },
-      ...{ rateLimitPerMinute: 0, locateNode: () => Promise.resolve(undefined) },
-    })
+    const explorer = await startOther(followed, gated.log)
     try {
       const summary = () => getAnswer(`${explorer.url}/api/v1/mempool/summary`)
       await until('it has tried to read the mempool', () => gated.tries > 1)
@@ -98,26 +103,17 @@ describe('an explorer that catches up', () => {
     node.simulation.mine({ blocks: 110, txs: 1 })
     const followed = await Pipeline.start({ nodeUrl: node.url, engineUrl: inject('engineUrl') })
     pipeline = followed
-    for (const mempoolSize of [3, 5]) {
-      node.simulation.enter(mempoolSize === 3 ? 3 : 2)
-      await followed.level({ tip: node.chain.tip.hash, mempoolSize })
-    }
+    node.simulation.enter(3)
+    await followed.level({ tip: node.chain.tip.hash, mempoolSize: 3 })
+    node.simulation.enter(2)
+    await followed.level({ tip: node.chain.tip.hash, mempoolSize: 5 })
     const before = await followed.log.last('node')
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 11 * 60_000 })
     await followed.poll()
     vi.useRealTimers()
     const events = new MempoolEvents(followed.log, pino({ level: 'silent' }))
     expect((await events.findStart(Number.MAX_SAFE_INTEGER)).from).toBeGreaterThan(before)
-    const explorer = await startExplorer({
-      ...{
-        host: '127.0.0.1',
-        port: 0,
-        db: followed.db,
-        log: followed.log,
-        logger: pino({ level: 'silent' }),
-      },
-      ...{ rateLimitPerMinute: 0, locateNode: () => Promise.resolve(undefined) },
-    })
+    const explorer = await startOther(followed, followed.log)
     const clients = await Promise.all([followed, explorer].map(({ url }) => FeedClient.connect(url, '/ws')))
     try {
       for (const client of clients) await client.subscribe('mempool', 3)

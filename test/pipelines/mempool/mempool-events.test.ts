@@ -166,6 +166,8 @@ describe('the deltas before a position', () => {
     const first = await write(snapshot(0, 1))
     await write(delta(first, ['a']))
     await heartbeats()
+    // Its poller stopped before the end.
+    await write(snapshot(0, 2))
     await write(delta(first, ['b', 'c']))
     const second = await write(snapshot(0, 1))
     expect(await before(second, 2)).toBe('bc')
