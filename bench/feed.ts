@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type BareFeed, startBareFeed } from './bare-feed.js'
 import { FeedClients, type Round } from './feed-clients.js'
@@ -6,6 +5,7 @@ import { controlNode } from './node-control.js'
 import { startStack, withProcesses } from './processes.js'
 import { comparison, repeated } from './repetitions.js'
 import type { Figure } from './report.js'
+import { residentBytesOf } from '../test/harness/processes.js'
 
 export interface FeedOptions {
   readonly clients: number
@@ -118,15 +118,10 @@ async function connected(
   count: number,
 ): Promise<[FeedClients, number]> {
   await sleep(REST_MS)
-  const before = residentBytes(pid)
+  const before = residentBytesOf(pid)
   const clients = await connect()
   await sleep(REST_MS)
-  return [clients, Math.max(0, residentBytes(pid) - before) / count]
-}
-
-function residentBytes(pid: number): number {
-  const status = readFileSync(`/proc/${String(pid)}/status`, 'utf8')
-  return 1024 * Number(/VmRSS:\s+(\d+)/.exec(status)?.[1])
+  return [clients, Math.max(0, residentBytesOf(pid) - before) / count]
 }
 
 /** Lets transactions enter the node's mempool. @returns their number. */

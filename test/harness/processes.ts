@@ -91,13 +91,12 @@ export class ServiceProcess {
     return this.pid !== undefined && this.alive ? cpuSecondsOf(this.pid) : 0
   }
 
-  /** Returns the resident size in MB, 0 if it does not run. */
+  /** Returns the resident size of it and its children in MB, 0 if it does not run. */
   rssMb(): number {
     const pid = this.pid
     if (pid === undefined || !this.alive) return 0
     try {
-      const kilobytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${String(pid)}/status`, 'utf8'))?.[1]
-      const megabytes = Number(kilobytes ?? 0) / 1024
+      const megabytes = sumOf(pid, residentBytesOf) / 1024 ** 2
       this.peakMb = Math.max(this.peakMb, megabytes)
       return megabytes
     } catch {
@@ -108,13 +107,23 @@ export class ServiceProcess {
 
 /** Returns the processor time that a running process and its children have used, in seconds (the kernel counts hundredths). */
 export function cpuSecondsOf(pid: number): number {
-  const fields =
-    readFileSync(`/proc/${String(pid)}/stat`, 'utf8')
-      .split(') ')[1]
-      ?.split(' ') ?? []
-  const children = readFileSync(`/proc/${String(pid)}/task/${String(pid)}/children`, 'utf8').trim()
-  const own = (Number(fields[11]) + Number(fields[12])) / 100
-  return children
-    .split(' ')
-    .reduce((sum, child) => sum + (child === '' ? 0 : cpuSecondsOf(Number(child))), own)
+  return sumOf(pid, (each) => {
+    const fields =
+      readFileSync(`/proc/${String(each)}/stat`, 'utf8')
+        .split(') ')[1]
+        ?.split(' ') ?? []
+    return (Number(fields[11]) + Number(fields[12])) / 100
+  })
+}
+
+/** Returns the resident size of a running process without its children, in bytes. */
+export function residentBytesOf(pid: number): number {
+  return 1024 * Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${String(pid)}/status`, 'utf8'))?.[1] ?? 0)
+}
+
+/** Adds a measure of a running process to those of all that descend from it. */
+function sumOf(pid: number, measure: (pid: number) => number): number {
+  const children =
+    readFileSync(`/proc/${String(pid)}/task/${String(pid)}/children`, 'utf8').match(/\d+/g) ?? []
+  return children.reduce((sum, child) => sum + sumOf(Number(child), measure), measure(pid))
 }
