@@ -178,7 +178,7 @@ export async function getAnswer(
   }
 }
 
-/** What an engine or a node that lacks processor time is taken for. */
+/** Errors of a server whose engine or node lacks processor time. */
 const STARVED = ['Database unavailable', 'Node unavailable']
 
 /** Repeats a read if an engine or a node was taken for unreachable, in tests of something else. */
