@@ -9,7 +9,7 @@ import { residentBytesOf } from '../test/harness/processes.js'
 
 export interface FeedOptions {
   readonly clients: number
-  /** Additional clients that never read. */
+  /** Additional clients that never read, and in another round as many that do. */
   readonly stalled: number
   /** Transactions that enter the mempool at once in a round. */
   readonly events: number
@@ -60,13 +60,30 @@ export function feed({ clients, stalled, events, repetitions }: FeedOptions): Pr
         const mined = await measure(served, () => mine(nodeUrl, events))
         const bareEntered = await measure(reference, () => published(entered.messages))
         const bareMined = await measure(reference, () => published(mined.messages))
-        const others = await connect(port, stalled, true)
-        const beside = await measure(served, () => enter(nodeUrl, events))
-        await measure(served, () => mine(nodeUrl, events))
-        await others.close()
+        const beside = async (areStalled: boolean): Promise<Round> => {
+          const others = await connect(port, stalled, areStalled)
+          const round = await measure(served, () => enter(nodeUrl, events))
+          await measure(served, () => mine(nodeUrl, events))
+          await others.close()
+          return round
+        }
+        const besideReading = await beside(false)
+        const besideStalled = await beside(true)
         return [
           comparison('messages_per_second', 'messages/s', rateOf(entered), rateOf(bareEntered)),
-          comparison('messages_per_second_beside_stalled', 'messages/s', rateOf(beside), rateOf(entered)),
+          comparison(
+            'messages_per_second_beside_stalled',
+            'messages/s',
+            rateOf(besideStalled),
+            rateOf(entered),
+          ),
+          // More clients cost more even if they read; this figure is what remains of not reading.
+          comparison(
+            'beside_stalled_against_reading',
+            'messages/s',
+            rateOf(besideStalled),
+            rateOf(besideReading),
+          ),
           {
             ...{ name: 'block_to_all_clients', value: 1000 * mined.seconds, unit: 'ms' },
             baseline: 1000 * bareMined.seconds,
