@@ -1,7 +1,7 @@
-import { mkdtemp } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { openEmbeddedLog } from '../../../../pipelines/log/embedded/embedded.js'
 import type { EventLog } from '../../../../pipelines/log/port.js'
 import { CannotReplay, assertBuildable } from '../../../../pipelines/materialize/rebuild/replay.js'
@@ -30,7 +30,9 @@ describe('a build', () => {
   const own = useDatabase()
 
   it('is refused with a reason', async () => {
-    const log = await openEmbeddedLog(await mkdtemp(join(tmpdir(), 'headwater-')))
+    const folder = await mkdtemp(join(tmpdir(), 'headwater-'))
+    onTestFinished(() => rm(folder, { recursive: true, force: true }))
+    const log = await openEmbeddedLog(folder)
     const db = own()
     const refusal = (name: string, from: Pick<EventLog, 'first' | 'last'> = log): Promise<void> =>
       assertBuildable(db, from, name)
