@@ -27,7 +27,8 @@ const MAX_MB = 300
  * Measures the feed with clients on `blocks` and `mempool`. In a round, transactions enter the mempool of the node at once, and
  * then a block is mined: both go through poller, log, materializer and explorer to every client. Measured are the messages per
  * second from the first one that any client receives to the last one, so only the delivery. The baseline is a process that
- * publishes the same messages to as many clients with the same uWebSockets; the two alternate.
+ * publishes the same messages to as many clients with the same uWebSockets; the two alternate. The rate is also measured beside
+ * more clients, that read and that do not.
  */
 export function feed({ clients, stalled, events, repetitions }: FeedOptions): Promise<Figure[]> {
   return withProcesses(async (start, folder) => {
@@ -55,18 +56,18 @@ export function feed({ clients, stalled, events, repetitions }: FeedOptions): Pr
         bare.publish(messages)
         return messages.length
       }
+      const beside = async (areStalled: boolean): Promise<Round> => {
+        const others = await connect(port, stalled, areStalled)
+        const round = await measure(served, () => enter(nodeUrl, events))
+        await measure(served, () => mine(nodeUrl, events))
+        await others.close()
+        return round
+      }
       const figures = await repeated(repetitions, async () => {
         const entered = await measure(served, () => enter(nodeUrl, events))
         const mined = await measure(served, () => mine(nodeUrl, events))
         const bareEntered = await measure(reference, () => published(entered.messages))
         const bareMined = await measure(reference, () => published(mined.messages))
-        const beside = async (areStalled: boolean): Promise<Round> => {
-          const others = await connect(port, stalled, areStalled)
-          const round = await measure(served, () => enter(nodeUrl, events))
-          await measure(served, () => mine(nodeUrl, events))
-          await others.close()
-          return round
-        }
         const besideReading = await beside(false)
         const besideStalled = await beside(true)
         return [
@@ -77,7 +78,7 @@ export function feed({ clients, stalled, events, repetitions }: FeedOptions): Pr
             rateOf(besideStalled),
             rateOf(entered),
           ),
-          // More clients cost more even if they read; this figure is what remains of not reading.
+          // Each message is written to more sockets even if all of them read: this figure leaves that cost out.
           comparison(
             'beside_stalled_against_reading',
             'messages/s',
