@@ -216,7 +216,8 @@ class ProtoFile {
     const doc = schema.description ?? value.description ?? item?.description ?? ''
     const type = this.#type(path, key, item ?? value, nested)
     if (item === undefined) return { key, doc, type: optional(isOptional || mayBeNull, type) }
-    if (!isOptional) return { key, doc, type: `repeated ${type}` }
+    // With implicit presence an absent list is an empty one.
+    if (!isOptional || schema['presence'] === 'implicit') return { key, doc, type: `repeated ${type}` }
     // A repeated field cannot be absent, but a message that contains it can.
     nested.push(...this.#message(`${path}.${pascal(key)}`, [{ key: 'items', doc, type: `repeated ${type}` }]))
     return { key, doc, type: `optional ${pascal(key)}` }

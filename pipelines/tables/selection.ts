@@ -38,7 +38,10 @@ const READERS: Partial<Record<keyof ColumnTypes, (value: never) => unknown>> = {
   bytes: (value: string) => Buffer.from(value, 'base64'),
 }
 
-/** The columns that a query selects. Its SQL and the type of its rows follow from their declaration in `schema.ts`. */
+/**
+ * The columns that a query selects. Its SQL and the type of its rows follow from their declaration in `schema.ts`, or from an
+ * expression for a value that is not stored.
+ */
 export class Selection<const C extends Columns> {
   readonly #fields: readonly {
     readonly column: string
@@ -51,7 +54,8 @@ export class Selection<const C extends Columns> {
   readonly #sql: string
   readonly #names: string
 
-  constructor(columns: C) {
+  /** @param expressions SQL of the columns that are computed, by name. Only rows in bytes can have them. */
+  constructor(columns: C, expressions: Partial<Record<keyof C, string>> = {}) {
     this.#fields = Object.entries(columns).map(([column, type]) => ({
       column,
       type,
@@ -64,7 +68,9 @@ export class Selection<const C extends Columns> {
       return expression === undefined ? column : `${expression} AS ${column}_read`
     })
     this.#sql = `SELECT ${selected.join(', ')}`
-    this.#names = Object.keys(columns).join(', ')
+    this.#names = Object.keys(columns)
+      .map((column) => (expressions[column] === undefined ? column : `${expressions[column]} AS ${column}`))
+      .join(', ')
   }
 
   /** The columns as `bytes` selects them, for a further part of a union. */

@@ -100,16 +100,22 @@ export interface Input {
   prev_txid: string | null
   /** Index of the output that is spent; null for a coinbase. */
   prev_vout: number | null
-  /** Hexadecimal; null if the script is empty. */
+  /** Hexadecimal; null if the script is empty, or left out. */
   script_sig?: string | null
   /** Decimal, never with an exponent. */
   sequence: string
-  /** Items of the witness, hexadecimal. */
-  witness?: string[]
+  /** Items of the witness, hexadecimal; null if they are left out. */
+  witness?: string[] | null
   /** Base units, decimal. */
   value: string | null
   /** Address of the output that is spent. */
   address: string | null
+  /** Script of the output that is spent, hexadecimal; null for a coinbase, or if it is left out. */
+  script_pub_key: string | null
+  /** Kind of that script, as the node names it; null for a coinbase. */
+  script_type: string | null
+  /** The fields that are null because the answer would have become too large: the path of the transaction has them; absent if there are none. */
+  omitted?: string[]
 }
 
 export interface Output {
@@ -121,8 +127,8 @@ export interface Output {
   block_height: number | null
   /** Base units, decimal. */
   value: string
-  /** Hexadecimal. */
-  script_pub_key: string
+  /** Hexadecimal; null if the script is left out, empty in gRPC. */
+  script_pub_key: string | null
   /** Kind of the script, as the node names it. */
   script_type: string
   /** 64 hexadecimal characters. */
@@ -131,6 +137,8 @@ export interface Output {
   spent_vin: number | null
   /** Recipients; none if the script has no address. */
   addresses: OutputAddress[]
+  /** The fields that are null because the answer would have become too large: the path of the transaction has them; absent if there are none. */
+  omitted?: string[]
 }
 
 export interface OutputAddress {

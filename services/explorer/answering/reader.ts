@@ -6,6 +6,7 @@ import type { Definitions } from '../definitions/definitions.js'
 import { NodeUnavailable } from '../health/node-health.js'
 import { Projections } from '../mempool/projections.js'
 import { CursorOutdated } from '../reads/cursor.js'
+import { AnswerSize, AnswerTooLarge, MakingMemory } from '../reads/answer-size.js'
 import { parseArguments, type RawArgument } from '../reads/arguments.js'
 import {
   BadArgument,
@@ -92,6 +93,9 @@ export const MAX_IN_FLIGHT = 264
 /** The maximum time that a request waits for its minimum chain height. */
 const HEIGHT_WAIT_MS = 2_000
 
+/** The maximum number of characters of the lists that an operation reads, of which its answer contains a part. */
+const OPERATION_CHARACTERS = 32 * 2 ** 20
+
 type Arguments = Readonly<Record<string, unknown>>
 
 /** An answer to produce. */
@@ -112,6 +116,7 @@ export class Reader {
   /** Answers in progress: equal requests at the same state share one. */
   readonly #pending = new Map<string, { readonly clock: number; readonly answer: SharedAnswer<Outcome> }>()
   #answersUnderWay = 0
+  readonly #memory = new MakingMemory()
 
   constructor(parts: ReaderParts) {
     this.#parts = parts
@@ -239,7 +244,7 @@ export class Reader {
     if (height > state.chain.height && tables.isReachable)
       await state.until(() => state.chain.height >= height, HEIGHT_WAIT_MS, signal)
     if (this.notReady !== undefined) return this.notReady
-    return tables.isOverloaded ? OVERLOADED : this.#context(signal, new Validity())
+    return tables.isOverloaded ? OVERLOADED : this.#context(signal, new Validity(), this.#sizeOf(signal))
   }
 
   /** Returns the failure of an empty answer if the index may not have reached the blocks of its items yet. */
@@ -310,11 +315,16 @@ export class Reader {
           const behind = syncing(context.chain, state.nodeHeight, from)
           return behind === undefined ? undefined : syncingFailure(behind, context.chain)
         })
-      const contextOf = (signal: CancelSignal, validity: Validity): ReadContext => {
-        return { ...this.#context(signal, validity), tables: tables.forOperation(signal) }
+      const contextOf = (signal: CancelSignal, validity: Validity, size: AnswerSize): ReadContext => {
+        return { ...this.#context(signal, validity, size), tables: tables.forOperation(signal) }
       }
       const making = new SharedAnswer(
-        (signal) => this.#atOneState(signal, contextOf, resolve),
+        (signal) => {
+          const size = this.#sizeOf(signal, OPERATION_CHARACTERS)
+          return this.#atOneState(signal, contextOf, resolve, size).finally(() => {
+            size.release()
+          })
+        },
         ANSWER_DEADLINE_MS,
         () => {
           this.#answersUnderWay -= weight
@@ -336,12 +346,14 @@ export class Reader {
    */
   async #atOneState<T>(
     signal: CancelSignal,
-    contextOf: (signal: CancelSignal, validity: Validity) => ReadContext,
+    contextOf: (signal: CancelSignal, validity: Validity, size: AnswerSize) => ReadContext,
     resolve: (context: ReadContext) => Promise<T>,
+    size: AnswerSize,
   ): Promise<{ result: PromiseSettledResult<T>; context: ReadContext; clock: number }> {
     const { state, refreshHeads } = this.#parts
     for (;;) {
-      const context = contextOf(signal, new Validity())
+      size.reset()
+      const context = contextOf(signal, new Validity(), size)
       const { chain, tables } = context
       const { clock } = this.#cache
       try {
@@ -359,7 +371,8 @@ export class Reader {
 
   /** Returns the failure for an expected error. @throws any other error. */
   failureOf(error: unknown): Failure {
-    if (error instanceof BadArgument) return { code: error.code, message: error.message }
+    if (error instanceof BadArgument || error instanceof AnswerTooLarge)
+      return { code: error.code, message: error.message }
     if (error instanceof NodeUnavailable) return NODE_UNAVAILABLE
     if (error instanceof DatabaseUnavailable) return this.#unavailable()
     throw error
@@ -406,7 +419,8 @@ export class Reader {
 
   async #outside(read: Read, args: Arguments, { encoding, onDisconnect }: ReadRequest): Promise<Success> {
     const make = async (signal: CancelSignal): Promise<CachedAnswer> => {
-      const made = await read.resolve(this.#context(signal, new Validity()), args as never)
+      const context = this.#context(signal, new Validity(), this.#sizeOf(signal))
+      const made = await read.resolve(context, args as never)
       return new CachedAnswer(encoding.encode(made), {
         ...{ path: read.path, finalFrom: Number.POSITIVE_INFINITY, media: encoding.media },
       })
@@ -439,11 +453,21 @@ export class Reader {
 
   /** Computes an answer at the current state, and keeps it. */
   async #make(wanted: Wanted, signal: CancelSignal): Promise<Outcome> {
+    const size = this.#sizeOf(signal)
+    try {
+      return await this.#madeOf(wanted, signal, size)
+    } finally {
+      size.release()
+    }
+  }
+
+  async #madeOf(wanted: Wanted, signal: CancelSignal, size: AnswerSize): Promise<Outcome> {
     const { read, args, key, encoding } = wanted
     const { result, context, clock } = await this.#atOneState(
       signal,
       (...of) => this.#context(...of),
       async (sources): Promise<unknown> => read.resolve(sources, args as never),
+      size,
     )
     const { chain, validity } = context
     if (result.status === 'rejected') return absence(result.reason, chain, this.#parts.state.nodeHeight)
@@ -460,7 +484,11 @@ export class Reader {
     return { answer, chain }
   }
 
-  #context(signal: CancelSignal, validity: Validity): ReadContext {
+  #sizeOf(signal: CancelSignal, maxCharacters?: number): AnswerSize {
+    return new AnswerSize(this.#memory, signal, maxCharacters)
+  }
+
+  #context(signal: CancelSignal, validity: Validity, size: AnswerSize): ReadContext {
     const { state, tables, definitions, node } = this.#parts
     const context: ReadContext = {
       chain: state.chain,
@@ -470,6 +498,7 @@ export class Reader {
       node,
       projections: this.#projections,
       validity,
+      size,
       ofHead: (read, args) => this.#ofHead(context, read, args),
       indexer: () => {
         const stalledFrom = state.heartbeat === undefined ? 0 : stalledFromMs(state.heartbeat)

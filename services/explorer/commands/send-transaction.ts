@@ -4,7 +4,7 @@ import type { Limiter } from '../../limits/rate-limit.js'
 import { badArgument, parseArguments, type RawArgument } from '../reads/arguments.js'
 import type { State } from '../state/state.js'
 import type { Tables } from '../tables/tables.js'
-import { transactionsByTxid } from '../tables/transactions.js'
+import { confirmationsByTxid } from '../tables/transactions.js'
 import { type Broadcaster, TxRejected } from './broadcaster.js'
 
 /** The maximum size of a transaction, in bytes: more than any that a node relays. */
@@ -72,5 +72,5 @@ function txidOf(raw: Buffer): string {
 
 async function isKnown(txid: string, { state, tables }: Sources): Promise<boolean> {
   if (state.mempool.get(txid) !== undefined) return true
-  return (await transactionsByTxid(tables, state.chain.blocks, [txid])).has(txid)
+  return (await confirmationsByTxid(tables, state.chain.blocks, [txid])).has(txid)
 }

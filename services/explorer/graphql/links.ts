@@ -136,6 +136,13 @@ export const FROM_MEMORY: ReadonlySet<string> = new Set([
   'miningHashrate',
 ])
 
+/** Reads of transactions, of which only the selected parts are read. */
+export const HAS_DETAIL: ReadonlySet<string> = new Set([
+  'blockTransactions',
+  'recentTransactions',
+  'transaction',
+])
+
 /** Rows that a read costs beside those of its answer: it is answered by queries of its own, which it shares with no other. */
 export const FURTHER_ROWS: Readonly<Record<string, number>> = {
   addressUtxos: 100,

@@ -1,12 +1,19 @@
-import type { GraphQLResolveInfo } from 'graphql'
+import { type GraphQLResolveInfo, Kind, type SelectionSetNode } from 'graphql'
 import { UNAUTHORIZED } from '../answering/failure.js'
 import { parseArguments } from '../reads/arguments.js'
-import { BadArgument, NotFound, type Read, type ReadContext } from '../reads/read.js'
+import {
+  BadArgument,
+  NotFound,
+  type Range,
+  type Read,
+  type ReadContext,
+  type TxDetail,
+} from '../reads/read.js'
 import { WrittenAnswer } from '../reads/written-answer.js'
 import { assertNoPage, itemsFrom, kindOf, type ListAnswer, readAfter, withCursor } from './cursors.js'
 import { Failed } from './errors.js'
 import { Levels } from './levels.js'
-import type { Fields } from './links.js'
+import { type Fields, HAS_DETAIL } from './links.js'
 
 /** The maximum size of an answer: about what the largest answer of REST has. */
 const MAX_CHARACTERS = 16 * 2 ** 20
@@ -40,18 +47,20 @@ export class Reading {
   /**
    * Returns the answer of a read; null if what it reads does not exist. The first error fails the whole operation.
    * @param given the arguments of the field, and those that a link sets.
+   * @param list the only list of the answer that is needed, if the field is an item of it.
    */
-  async read(read: Read, given: Fields, info: GraphQLResolveInfo): Promise<Fields | null> {
+  async read(read: Read, given: Fields, info: GraphQLResolveInfo, list?: string): Promise<Fields | null> {
     try {
       this.assertComplete()
       if (read.needsToken === true && !this.#parts.isAuthorized) throw new Failed(UNAUTHORIZED)
       const args = argumentsOf(read, given)
       const after =
         typeof given['after'] === 'string' && !('cursor' in read.args) ? given['after'] : undefined
-      const key = JSON.stringify([read.name, args, after])
+      const detail = HAS_DETAIL.has(read.name) ? detailOf(info, list) : undefined
+      const key = JSON.stringify([read.name, args, after, detail])
       const known = this.#answers.get(key)
       if (known !== undefined) return await known
-      const made = this.#levels.run(levelOf(info), () => this.#answer(read, args, after))
+      const made = this.#levels.run(levelOf(info), () => this.#answer({ read, detail }, args, after))
       this.#answers.set(key, made)
       return await made
     } catch (error) {
@@ -79,15 +88,16 @@ export class Reading {
     if (this.#failure !== undefined) throw this.#failure
   }
 
-  async #answer(read: Read, args: Fields, after: string | undefined): Promise<Fields | null> {
+  async #answer(selected: Selected, args: Fields, after: string | undefined): Promise<Fields | null> {
     this.assertComplete()
+    const { read } = selected
     const kind = kindOf(read, args)
     if (kind === undefined) {
       if (after !== undefined) throw new BadArgument('this list has no cursors: request it with offset')
-      return this.#resolved(read, args)
+      return this.#resolved(selected, args)
     }
     const list = async (changed: Fields): Promise<ListAnswer> => {
-      const answer = await this.#resolved(read, { ...args, ...changed })
+      const answer = await this.#resolved(selected, { ...args, ...changed })
       if (answer === null) throw new NotFound('List not found')
       return answer as ListAnswer
     }
@@ -110,10 +120,10 @@ export class Reading {
     }
   }
 
-  async #resolved(read: Read, args: Fields): Promise<Fields | null> {
+  async #resolved({ read, detail }: Selected, args: Fields): Promise<Fields | null> {
     const { context, assertReached } = this.#parts
     try {
-      const made = await read.resolve(context, args as never)
+      const made = await read.resolve(detail === undefined ? context : { ...context, detail }, args as never)
       if (made instanceof WrittenAnswer) return (made as WrittenAnswer<Fields>).parse()
       const from = read.emptyFrom?.(args as never, made as never)
       if (from !== undefined) assertReached(from)
@@ -123,6 +133,42 @@ export class Reading {
       assertReached(error.from)
       return null
     }
+  }
+}
+
+/** A read, and what the operation selects of its transactions. */
+interface Selected {
+  readonly read: Read
+  readonly detail: TxDetail | undefined
+}
+
+/** Returns the parts of transactions that a field selects, anywhere below it. */
+function detailOf(info: GraphQLResolveInfo, list?: string): TxDetail {
+  const names = new Set<string>()
+  for (const { selectionSet } of info.fieldNodes) addNames(names, selectionSet, info.fragments)
+  const range = (name: string): Range => ((list === undefined ? names.has(name) : list === name) ? ALL : NONE)
+  return { inputs: range('inputs'), outputs: range('outputs'), witness: names.has('witness') }
+}
+
+const ALL: Range = { from: 0, count: Number.MAX_SAFE_INTEGER }
+const NONE: Range = { from: 0, count: 0 }
+
+/** Adds the names of all selected fields. A valid document has no cycles of fragments. */
+function addNames(
+  names: Set<string>,
+  selected: SelectionSetNode | undefined,
+  fragments: GraphQLResolveInfo['fragments'],
+): void {
+  for (const each of selected?.selections ?? []) {
+    if (each.kind === Kind.FRAGMENT_SPREAD) {
+      const key = `... ${each.name.value}`
+      if (names.has(key)) continue
+      names.add(key)
+      addNames(names, fragments[each.name.value]?.selectionSet, fragments)
+      continue
+    }
+    if (each.kind === Kind.FIELD) names.add(each.name.value)
+    addNames(names, each.selectionSet, fragments)
   }
 }
 

@@ -103,11 +103,8 @@ class SchemaMaker {
     const resolve = async (object: Fields, given: Fields, reading: Reading, info: GraphQLResolveInfo) => {
       const value = link?.value(object)
       if (link !== undefined && (value === null || value === undefined)) return null
-      const made = await reading.read(
-        read,
-        link === undefined ? given : { ...given, [link.argument]: value },
-        info,
-      )
+      const args = link === undefined ? given : { ...given, [link.argument]: value }
+      const made = await reading.read(read, args, info, item?.list)
       if (made === null || item === undefined) return made
       return (made[item.list] as readonly Fields[])[Number(item.at(object))] ?? null
     }

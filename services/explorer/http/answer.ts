@@ -53,7 +53,7 @@ export interface Answer extends Observed {
   /** For status 304 the body that is not sent: only its length is. */
   readonly body: Buffer
   /** Sent instead of the body, each part when the client has taken the one before it. */
-  readonly parts?: AsyncGenerator<string>
+  readonly parts?: AsyncGenerator<string | Buffer>
   /** The content security policy of a page. Not set: that of data, which allows nothing. */
   readonly policy?: string
 }

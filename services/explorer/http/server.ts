@@ -11,6 +11,7 @@ import uWS, {
 import { EXPLORER_HTTP, PortTaken } from '../../ports.js'
 import type { Origin } from '../../limits/client-address.js'
 import { Backlog } from './backlog.js'
+import { MAX_COPIED_BYTES, slicesOf, WaitingBodies } from './waiting-bodies.js'
 import type { Answer, Request, RequestHead } from './answer.js'
 import { BAD_ADDRESS, MAX_ADDRESSES, TOO_MANY_ADDRESSES } from '../feed/address-feed.js'
 import { BEHIND_WAIT_MS, type Channel, failure, type Later, type Reaction } from '../feed/feed.js'
@@ -142,6 +143,7 @@ export class Server {
   readonly #app: TemplatedApp
   readonly #clients = new Set<Client>()
   readonly #backlog = new Backlog()
+  readonly #waiting = new WaitingBodies()
   #checking: NodeJS.Timeout | undefined
   readonly #incoming = new Incoming()
   #socket: us_listen_socket | undefined
@@ -176,6 +178,7 @@ export class Server {
     this.#socket = socket
     this.#checking = setInterval(() => {
       this.#backlog.check(this.#clients)
+      this.#waiting.check()
     }, BACKLOG_CHECK_MS).unref()
     return uWS.us_socket_local_port(socket)
   }
@@ -205,7 +208,7 @@ export class Server {
     const isHead = method === 'HEAD'
     const isLarge = hasLargeBody(req)
     if (!(answer instanceof Promise)) {
-      write(res, answer, { isHead, isLast: isLarge })
+      this.#write(res, answer, { isHead, isLast: isLarge })
       ended(answer)
       return
     }
@@ -222,9 +225,32 @@ export class Server {
       ended(disconnect.hasHappened ? CLIENT_DISCONNECTED : made)
       if (disconnect.hasHappened) return
       res.cork(() => {
-        write(res, made, { isHead, isLast: isLarge && !disconnect.isBodyRead })
+        this.#write(res, made, { isHead, isLast: isLarge && !disconnect.isBodyRead }, disconnect)
       })
     })
+  }
+
+  /**
+   * Sends an answer. A large body is handed over as the client reads it.
+   * @param disconnect that of the client, if it is watched already.
+   */
+  #write(res: HttpResponse, answer: Answer, ending: Ending, disconnect?: Disconnect): void {
+    const { body } = answer
+    if (body.length <= MAX_COPIED_BYTES || !hasBody(answer, ending)) {
+      write(res, answer, ending)
+      return
+    }
+    const gone = disconnect ?? new Disconnect()
+    if (disconnect === undefined)
+      res.onAborted(() => {
+        gone.happened()
+      })
+    // The other way cannot close the connection.
+    if (ending.isLast) void this.#stream(res, { ...answer, parts: slicesOf(body) }, gone, ending)
+    else {
+      writeHead(res, answer)
+      this.#waiting.send(res, body, (callback) => gone.add(callback))
+    }
   }
 
   /**
@@ -289,7 +315,7 @@ export class Server {
     this.#incoming.req = req
     const answer = this.#parts.ready(query === '' ? path : `${path}?${query}`, this.#incoming)
     if (answer === undefined) return false
-    write(res, answer, { isHead: method === 'HEAD', isLast: hasLargeBody(req) })
+    this.#write(res, answer, { isHead: method === 'HEAD', isLast: hasLargeBody(req) })
     this.#parts.observe(path, answer, (performance.now() - began) / 1000)
     return true
   }
@@ -537,16 +563,19 @@ function writeHead(
   for (const header of headers) res.writeHeader(header[0], header[1])
 }
 
-function write(res: HttpResponse, answer: Answer, { isHead, isLast }: Ending): void {
+const hasBody = ({ status }: Answer, { isHead }: Ending): boolean =>
+  !isHead && status !== 204 && status !== 304
+
+function write(res: HttpResponse, answer: Answer, ending: Ending): void {
   const { status, body } = answer
-  const hasBody = !isHead && status !== 204 && status !== 304
+  const { isLast } = ending
   // endWithoutBody (3.0.6) cannot close the connection: with any argument it waits for a body indefinitely.
-  if (isLast && !hasBody) {
+  if (isLast && !hasBody(answer, ending)) {
     res.close()
     return
   }
   writeHead(res, answer)
-  if (hasBody) {
+  if (hasBody(answer, ending)) {
     res.end(body, isLast)
     return
   }

@@ -12,7 +12,13 @@ import type { ChainState } from '../state/state.js'
 import { blockAt } from '../tables/blocks.js'
 import { outputPrefix } from '../tables/point-keys.js'
 import type { Tables } from '../tables/tables.js'
-import { blockTxsBetween, transactionsByTxid, transactionsOf } from '../tables/transactions.js'
+import {
+  allSpends,
+  blockTxsBetween,
+  eachBody,
+  confirmationsByTxid,
+  transactionsOf,
+} from '../tables/transactions.js'
 
 /** Returns the net change by consecutive heads, lowest first: without blocks that were connected and disconnected among them. */
 export function netChange(heads: readonly Pick<Head, 'tipHeight' | 'connected' | 'disconnected'>[]): {
@@ -110,7 +116,7 @@ export async function overlayBySearch(
   const all = [...txs, ...chained.map(({ tx }) => tx)]
   const outpoints = all.flatMap((tx) => tx.outpoints)
   const [found, spends] = await Promise.all([
-    transactionsByTxid(
+    confirmationsByTxid(
       tables,
       blocks,
       all.map((tx) => tx.txid),
@@ -121,8 +127,9 @@ export async function overlayBySearch(
   const spent = new Set<string>()
   for (const outpoint of outpoints) {
     const [txid = '', vout] = outpoint.split(':')
-    const own = spends.get(outputPrefix(txid))?.filter(({ prevVout }) => prevVout === Number(vout))
-    if (own?.some(({ height, blockTag: tag }) => blocks.has(height, tag))) spent.add(outpoint)
+    const all = await allSpends(tables, txid, spends.get(outputPrefix(txid)))
+    const own = all.filter(({ prevVout }) => prevVout === Number(vout))
+    if (own.some(({ height, blockTag: tag }) => blocks.has(height, tag))) spent.add(outpoint)
   }
   return { position: span.to, confirmed, spent, returned: returnable(chained, { confirmed, spent }) }
 }
@@ -165,8 +172,9 @@ async function spentBy(txids: ReadonlySet<string>, mempool: Mempool, tables: Tab
     if (known === undefined) unknown.push(txid)
     else for (const outpoint of known.outpoints) spent.add(outpoint)
   }
-  for (const { body } of (await tables.bodies.getAll(unknown)).values())
+  await eachBody(tables, unknown, ({ body }) => {
     for (const outpoint of outpointsOf(parseTx(body))) spent.add(outpoint)
+  })
   return spent
 }
 
@@ -179,7 +187,7 @@ async function txsOf(
   const row = await blockAt(tables.unchecked, block.height, block.hash)
   const located = await blockTxsBetween(tables.unchecked, block, 0, 0xffff_ffff)
   // A power cut can lose rows of `txs` until they are repaired: their transactions stay out of the mempool until its next event.
-  const written = await tables.txs.getAll(located.map(({ txid }) => txid))
+  const written = await tables.confirmations.getAll(located.map(({ txid }) => txid))
   const rows = await transactionsOf(
     tables,
     located.filter(({ txid }) => written.has(txid)),

@@ -1,6 +1,6 @@
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox'
 import type { Network } from '../../../pipelines/chain/networks.js'
-import type { Arguments, Declaration, Read, ReadContext } from '../reads/read.js'
+import type { Arguments, Declaration, Read, ReadContext, TxDetail } from '../reads/read.js'
 import { WrittenAnswer } from '../reads/written-answer.js'
 import type { Assets } from './assets.js'
 import type { Format } from './format.js'
@@ -19,10 +19,14 @@ export interface PageContext extends ReadContext {
   readonly t: Messages
   readonly f: Format
   readonly network: Network | undefined
-  /** Resolves another read from the same state, and records what it depends on. Arguments that are left out have their defaults. */
+  /**
+   * Resolves another read from the same state, and records what it depends on. Arguments that are left out have their defaults.
+   * @param detail the parts of transactions that the page shows. Not set: all.
+   */
   readonly read: <A extends Arguments, S extends TSchema>(
     read: Declaration<A, S>,
     args: Given<A>,
+    detail?: TxDetail,
   ) => Promise<Static<S>>
   /** Returns the path of a page in the language of this one. */
   readonly to: (path: string) => string
@@ -99,6 +103,7 @@ function contextOf(context: ReadContext, locale: Locale): PageContext {
     node: context.node,
     projections: context.projections,
     validity: context.validity,
+    size: context.size,
     ofHead: context.ofHead,
     indexer: () => context.indexer(),
     locale,
@@ -106,7 +111,7 @@ function contextOf(context: ReadContext, locale: Locale): PageContext {
     t: MESSAGES[language],
     f: formatOf(locale),
     network: context.chain.network,
-    read: (read, args) => resolveWithin(context, read, args),
+    read: (read, args, detail) => resolveWithin(context, read, args, detail),
     to: (path) => inLanguage(language, path),
   }
 }
@@ -115,11 +120,13 @@ async function resolveWithin<A extends Arguments, S extends TSchema>(
   context: ReadContext,
   read: Declaration<A, S>,
   args: Given<A>,
+  detail: TxDetail | undefined,
 ): Promise<Static<S>> {
   const complete = { ...defaultsOf(read.args), ...args }
   for (const kind of KINDS[read.fresh]) context.validity.dependsOn(kind)
   if (read.fresh === 'head') return context.ofHead(read, complete as never)
-  const made: unknown = await read.resolve(context, complete as never)
+  const sources = detail === undefined ? context : { ...context, detail }
+  const made: unknown = await read.resolve(sources, complete as never)
   return (made instanceof WrittenAnswer ? made.parse() : made) as Static<S>
 }
 

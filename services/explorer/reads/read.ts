@@ -7,6 +7,7 @@ import type { Tables } from '../tables/tables.js'
 import type { MempoolView } from '../mempool/mempool-view.js'
 import type { Projections } from '../mempool/projections.js'
 import type { Definitions } from '../definitions/definitions.js'
+import type { AnswerSize } from './answer-size.js'
 import type { Validity } from './validity.js'
 import type { WrittenAnswer } from './written-answer.js'
 
@@ -27,6 +28,22 @@ export interface NodeStatus {
   health(): Promise<NodeHealth>
 }
 
+/** A part of a list: `count` items from the one with index `from` on. */
+export interface Range {
+  readonly from: number
+  readonly count: number
+}
+
+/** The parts of transactions that an answer needs which shows less than the API's own: a page, or an operation of GraphQL. */
+export interface TxDetail {
+  readonly inputs: Range
+  readonly outputs: Range
+  /** False if no witnesses are needed. */
+  readonly witness: boolean
+  /** The maximum number of bytes of a script or item of a witness: only the beginning of longer ones is needed. */
+  readonly maxBytes?: number
+}
+
 /** The data sources of a resolver. Chain, mempool and definitions are one state for the whole answer: they do not change during it. */
 export interface ReadContext {
   readonly chain: ChainState
@@ -37,6 +54,10 @@ export interface ReadContext {
   readonly projections: Projections
   /** Records how long the answer is valid. */
   readonly validity: Validity
+  /** Bounds the size of the answer. */
+  readonly size: AnswerSize
+  /** The parts of transactions that are needed. Not set: all. */
+  readonly detail?: TxDetail | undefined
   /**
    * Resolves a read whose answer depends on the head alone, or takes the answer from the cache: answers that change with the mempool too
    * do not read the same rows again and again.

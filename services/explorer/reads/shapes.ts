@@ -97,17 +97,31 @@ export const Block = Type.Object({
 })
 export type Block = Static<typeof Block>
 
+/** Says what was left out of an item of a list, because the answer would have become too large. */
+const Omitted = Type.Optional(
+  Type.Array(text('name of a field'), {
+    description:
+      'the fields that are null because the answer would have become too large: the path of the transaction has them; absent if there are none',
+    presence: 'implicit',
+  }),
+)
+
 export const Input = Type.Object({
   txid: Hash,
   vin: int('index among the inputs'),
   block_height: orNull(MinedAt),
   prev_txid: orNull(Hash),
   prev_vout: orNull(int('index of the output that is spent; null for a coinbase')),
-  script_sig: Type.Optional(orNull(text('hexadecimal; null if the script is empty'))),
+  script_sig: Type.Optional(orNull(text('hexadecimal; null if the script is empty, or left out'))),
   sequence: Decimal,
-  witness: Type.Optional(list(Hex, 'items of the witness, hexadecimal')),
+  witness: Type.Optional(orNull(list(Hex, 'items of the witness, hexadecimal; null if they are left out'))),
   value: orNull(Amount),
   address: orNull(text('address of the output that is spent')),
+  script_pub_key: orNull(
+    text('script of the output that is spent, hexadecimal; null for a coinbase, or if it is left out'),
+  ),
+  script_type: orNull(text('kind of that script, as the node names it; null for a coinbase')),
+  omitted: Omitted,
 })
 export type Input = Static<typeof Input>
 
@@ -121,7 +135,10 @@ export const Output = Type.Object({
   vout: int('index among the outputs'),
   block_height: orNull(MinedAt),
   value: Amount,
-  script_pub_key: Hex,
+  script_pub_key: Type.Union([Hex, Type.Null()], {
+    description: 'hexadecimal; null if the script is left out, empty in gRPC',
+    presence: 'implicit',
+  }),
   script_type: text('kind of the script, as the node names it'),
   spent_txid: orNull(Hash),
   spent_vin: orNull(int('index of the input that spends it; null while unspent')),
@@ -129,6 +146,7 @@ export const Output = Type.Object({
     description: 'recipients; none if the script has no address',
     maxItems: 1,
   }),
+  omitted: Omitted,
 })
 export type Output = Static<typeof Output>
 

@@ -6,6 +6,7 @@ import type { Mempool } from '../mempool/mempool.js'
 import { netChange, type TxidsOf } from '../mempool/overlay.js'
 import { isResolved } from '../mempool/shown-tx.js'
 import type { Body, Tables } from '../tables/tables.js'
+import { eachBody } from '../tables/transactions.js'
 
 /** Heads that change more blocks come from a backfill: what they touch is not worth reading. */
 const MAX_BLOCKS = 100
@@ -26,7 +27,7 @@ export async function touchedBy(
   heads: readonly Changed[],
   position: number,
   mempool: Pick<Mempool, 'known'>,
-  tables: Pick<Tables, 'bodies'>,
+  tables: Pick<Tables, 'bodies' | 'largeBodies'>,
   txidsOf: TxidsOf,
 ): Promise<ReadonlySet<string> | undefined> {
   if (!areConsecutive(heads, position)) return undefined
@@ -49,12 +50,12 @@ export async function touchedBy(
   }
   for (let at = 0; at < unknown.length; at += TXS_AT_ONCE) {
     const some = unknown.slice(at, at + TXS_AT_ONCE)
-    const bodies = await tables.bodies.getAll(some)
-    for (const txid of some) {
-      const body = bodies.get(txid)
-      if (body === undefined) return undefined
+    let found = 0
+    await eachBody(tables, some, (body) => {
+      found++
       addTx(touched, body)
-    }
+    })
+    if (found < some.length) return undefined
   }
   return touched
 }

@@ -10,6 +10,7 @@ import {
   TXS,
   UNSPENT_LIST_COLUMNS,
 } from '../../../pipelines/tables/schema.js'
+import type { Columns } from '../../../pipelines/tables/rowbinary.js'
 import { type SelectedRow, Selection } from '../../../pipelines/tables/selection.js'
 import { FENCE } from '../../../pipelines/tables/writers.js'
 import type { QueryRunner } from './availability.js'
@@ -26,10 +27,16 @@ import {
 } from './point-keys.js'
 import { Rounds } from './rounds.js'
 
-/** A transaction as of the block that was written last. */
-export type TxRow = SelectedRow<typeof TXS.columns>
+/** The block of a transaction that was written last. */
+export type ConfirmedTx = SelectedRow<typeof CONFIRMED_COLUMNS>
+/** A transaction without its witness, as of the block that was written last. Its body is empty if it is large. */
+export type StoredBody = SelectedRow<typeof BODY_COLUMNS>
+/** A transaction as of the block that was written last. Body and witness are empty if they are large. */
+export type StoredTx = SelectedRow<typeof TX_COLUMNS>
 /** The part of a transaction that its txid determines: all but the witnesses, and the outputs that it spends. */
-export type Body = Pick<TxRow, 'txid' | 'body' | 'prevouts'>
+export type Body = Pick<SelectedRow<typeof TXS.columns>, 'txid' | 'body' | 'prevouts'>
+/** The witness of a transaction in the block that was written last. */
+export type Witness = Pick<SelectedRow<typeof TXS.columns>, 'txid' | 'height' | 'blockTag' | 'witness'>
 /** A location of a transaction whose txid has the prefix. */
 export type TxLocation = SelectedRow<typeof TX_LOCATIONS.columns>
 /** A transaction of a block. */
@@ -45,7 +52,38 @@ export type OutputRow = SelectedRow<typeof SCRIPT_OUTPUTS.columns>
 /** The name of a list of the unspent outputs of a script, and its size. */
 export type ListRow = SelectedRow<typeof UNSPENT_LIST_COLUMNS>
 
-const TX = new Selection(TXS.columns)
+/**
+ * The size of a part of a transaction, in bytes, up to which a lookup of many transactions contains it: the sum is then bounded.
+ * Larger parts are read a few at a time, and only for answers that contain them.
+ */
+const MAX_SMALL = 16 * 1024
+
+const { txid, height, block_tag, tx_index, is_dilithium, body, prevouts, witness } = TXS.columns
+const CONFIRMED_COLUMNS = { txid, height, block_tag, tx_index, is_dilithium } as const
+const BODY_COLUMNS = {
+  ...CONFIRMED_COLUMNS,
+  body_size: 'u32',
+  witness_size: 'u32',
+  small_body: 'bytes',
+  small_prevouts: 'bytes',
+} as const
+const TX_COLUMNS = { ...BODY_COLUMNS, small_witness: 'bytes' } as const
+
+const small = (part: string, size: string): string => `if(${size} <= ${String(MAX_SMALL)}, ${part}, '')`
+const BODY_SIZE = 'length(body) + length(prevouts)'
+const PARTS = {
+  body_size: `toUInt32(${BODY_SIZE})`,
+  witness_size: 'toUInt32(length(witness))',
+  small_body: small('body', BODY_SIZE),
+  small_prevouts: small('prevouts', BODY_SIZE),
+  small_witness: small('witness', 'length(witness)'),
+}
+
+const CONFIRMED = new Selection(CONFIRMED_COLUMNS)
+const STORED_BODY = new Selection(BODY_COLUMNS, PARTS)
+const STORED_TX = new Selection(TX_COLUMNS, PARTS)
+const LARGE_BODY = new Selection({ txid, body, prevouts })
+const LARGE_WITNESS = new Selection({ txid, height, block_tag, witness })
 const LOCATION = new Selection(TX_LOCATIONS.columns)
 const BLOCK_TX = new Selection(BLOCK_TXS.columns)
 const WITNESS = new Selection(REPLACED_WITNESSES.columns)
@@ -56,11 +94,16 @@ const LIST = new Selection(UNSPENT_LIST_COLUMNS)
 
 interface Gatherers {
   readonly blocks: Gatherer<BlockRow>
-  readonly txs: Gatherer<TxRow>
+  readonly confirmations: Gatherer<ConfirmedTx>
+  readonly bodies: Gatherer<StoredBody>
+  readonly txs: Gatherer<StoredTx>
+  readonly largeBodies: Gatherer<Body>
+  readonly largeWitnesses: Gatherer<Witness>
   readonly locations: Gatherer<readonly TxLocation[]>
   readonly blockTxs: Gatherer<BlockTx>
   readonly witnesses: Gatherer<readonly ReplacedWitness[]>
   readonly spends: Gatherer<readonly Spend[]>
+  readonly largeSpends: Gatherer<readonly Spend[]>
   readonly scriptEnds: Gatherer<readonly ScriptRow[]>
   readonly scriptPages: Gatherer<readonly ScriptRow[]>
   readonly outputs: Gatherer<readonly OutputRow[]>
@@ -90,12 +133,17 @@ const LEADS: Readonly<Partial<Record<GatheredTable, readonly GatheredTable[]>>> 
   scriptRows: ['scriptEnds'],
   outputs: ['scriptEnds', 'unspentLists'],
   blockTxs: ['heights', 'blocks', 'scriptEnds', 'scriptRows'],
+  confirmations: ['heights', 'blocks', 'blockTxs'],
+  bodies: ['heights', 'blocks', 'blockTxs'],
   txs: ['heights', 'blocks', 'blockTxs'],
   spends: ['heights', 'blocks', 'blockTxs'],
 }
 
 /** The number of keys that one query of an operation looks up. */
 export const OPERATION_KEYS = 1_000
+
+/** The batches of large parts of transactions: of some megabytes each, so few are in memory at once. */
+const LARGE: Gathering = { inFlight: 2, least: 1, maxKeys: 2 }
 
 type Gathering = Pick<GatherOptions<unknown>, 'inFlight' | 'least' | 'maxKeys' | 'begin'>
 
@@ -108,6 +156,8 @@ export const LAST_ROWS = 8
 export const PAGE_ROWS = 26 + LAST_ROWS
 /** The number of rows of outputs up to which those of a script are read together with those of others. */
 export const MAX_OUTPUT_ROWS = 1_000
+/** The number of spends of a transaction's outputs up to which they are read together with those of others. */
+export const MAX_SHARED_SPENDS = 500
 /** The number of scripts whose last rows, or outputs, are read at once. */
 const SCRIPTS_AT_ONCE = 100
 /** Above this ordinal a script is read alone, backwards from its end, instead of together with others. */
@@ -158,11 +208,23 @@ export class Tables {
     return {
       // A second batch, because a failed attempt to read a head may have left one in flight.
       blocks: new Gatherer({ load: (...keys) => this.#loadBlocks(...keys), least: 1, ...how('blocks') }),
-      txs: new Gatherer({ load: (...keys) => this.#loadTxs(...keys), ...how('txs') }),
+      confirmations: new Gatherer({
+        load: (...keys) => this.#loadTxs(CONFIRMED, ...keys),
+        ...how('confirmations'),
+      }),
+      bodies: new Gatherer({ load: (...keys) => this.#loadTxs(STORED_BODY, ...keys), ...how('bodies') }),
+      txs: new Gatherer({ load: (...keys) => this.#loadTxs(STORED_TX, ...keys), ...how('txs') }),
+      // Without the collection of an operation: a few at a time, for all answers together.
+      largeBodies: new Gatherer({ load: (...keys) => this.#loadTxs(LARGE_BODY, ...keys), ...LARGE }),
+      largeWitnesses: new Gatherer({ load: (...keys) => this.#loadTxs(LARGE_WITNESS, ...keys), ...LARGE }),
       locations: new Gatherer({ load: (...keys) => this.#loadLocations(...keys), ...how('locations') }),
       blockTxs: new Gatherer({ load: (...keys) => this.#loadBlockTxs(...keys), ...how('blockTxs') }),
       witnesses: new Gatherer({ load: (...keys) => this.#loadWitnesses(...keys), ...how('witnesses') }),
-      spends: new Gatherer({ load: (...keys) => this.#loadSpends(...keys), ...how('spends') }),
+      spends: new Gatherer({
+        load: (...keys) => this.#loadSpends(`LIMIT ${String(MAX_SHARED_SPENDS + 1)} BY prev_txid`, ...keys),
+        ...how('spends'),
+      }),
+      largeSpends: new Gatherer({ load: (...keys) => this.#loadSpends('', ...keys), ...LARGE }),
       fence: new Gatherer({ load: (_, signal) => this.#loadFence(signal) }),
       scriptEnds: new Gatherer({
         load: (...keys) => this.#loadScriptEnds(...keys),
@@ -199,7 +261,8 @@ export class Tables {
         rounds.begin(table, callback)
       },
     })
-    tables.#gatherers = { ...tables.#newGatherers(how), fence: this.#gatherers.fence }
+    const { fence, largeBodies, largeWitnesses, largeSpends } = this.#gatherers
+    tables.#gatherers = { ...tables.#newGatherers(how), fence, largeBodies, largeWitnesses, largeSpends }
     tables.#batches = {
       heights: new Gatherer({ load: (...keys) => tables.#loadHeights(...keys), ...how('heights') }),
       scriptRows: new Gatherer({ load: (...keys) => tables.#loadScriptRows(...keys), ...how('scriptRows') }),
@@ -219,13 +282,28 @@ export class Tables {
   }
 
   /** Lookup of transactions by txid, as of the block that was written last. */
-  get txs(): Lookup<TxRow> {
+  get txs(): Lookup<StoredTx> {
     return this.#gatherers.txs.until(this.signal)
   }
 
-  /** The same lookup for callers that need only what the txid determines. */
-  get bodies(): Lookup<Body> {
-    return this.txs
+  /** Lookup of transactions by txid, without their witnesses. */
+  get bodies(): Lookup<StoredBody> {
+    return this.#gatherers.bodies.until(this.signal)
+  }
+
+  /** Lookup of the blocks of transactions by txid. */
+  get confirmations(): Lookup<ConfirmedTx> {
+    return this.#gatherers.confirmations.until(this.signal)
+  }
+
+  /** Lookup by txid of the bodies that are too large for the lookups of many transactions. */
+  get largeBodies(): Lookup<Body> {
+    return this.#gatherers.largeBodies.until(this.signal)
+  }
+
+  /** Lookup by txid of the witnesses that are too large for the lookup of many transactions. */
+  get largeWitnesses(): Lookup<Witness> {
+    return this.#gatherers.largeWitnesses.until(this.signal)
   }
 
   /** Lookup of locations by `locationPrefix` of the txid: of all transactions whose txid has it. */
@@ -243,9 +321,17 @@ export class Tables {
     return this.#gatherers.witnesses.until(this.signal)
   }
 
-  /** Lookup of spends by `outputPrefix` of the txid of the spent outputs. */
+  /**
+   * Lookup of spends by `outputPrefix` of the txid of the spent outputs. If a transaction has more than `MAX_SHARED_SPENDS`, one more
+   * than that many of them.
+   */
   get spends(): Lookup<readonly Spend[]> {
     return this.#gatherers.spends.until(this.signal)
+  }
+
+  /** Lookup of all spends of transactions that have many. */
+  get largeSpends(): Lookup<readonly Spend[]> {
+    return this.#gatherers.largeSpends.until(this.signal)
   }
 
   /**
@@ -389,9 +475,12 @@ export class Tables {
     return new Map([['', BigInt(row?.fence ?? 0)]])
   }
 
-  async #loadTxs(...[keys, signal]: Keys): Promise<Map<string, TxRow>> {
-    const found = await TX.bytesByKeys(this.#until(signal), `FROM txs WHERE txid IN ${KEYS}`, keys)
-    return new Map(found.map((row) => [row.txid, row]))
+  async #loadTxs<C extends Columns>(
+    columns: Selection<C>,
+    ...[keys, signal]: Keys
+  ): Promise<Map<string, SelectedRow<C>>> {
+    const found = await columns.bytesByKeys(this.#until(signal), `FROM txs WHERE txid IN ${KEYS}`, keys)
+    return new Map(found.map((row) => [(row as unknown as Body).txid, row]))
   }
 
   async #loadLocations(...[keys, signal]: Keys): Promise<Map<string, TxLocation[]>> {
@@ -412,8 +501,8 @@ export class Tables {
     return groupBy(await WITNESS.bytesByKeys(this.#until(signal), rows, keys), ({ txid }) => txid)
   }
 
-  async #loadSpends(...[keys, signal]: Keys): Promise<Map<string, Spend[]>> {
-    const rows = `FROM spends WHERE prev_txid IN ${KEYS20}`
+  async #loadSpends(limit: string, ...[keys, signal]: Keys): Promise<Map<string, Spend[]>> {
+    const rows = `FROM spends WHERE prev_txid IN ${KEYS20} ${limit}`
     return groupBy(await SPEND.bytesByKeys(this.#until(signal), rows, keys), ({ prevTxid }) => prevTxid)
   }
 

@@ -5,8 +5,18 @@ import type { ByteQuerier, Querier } from '../../../pipelines/tables/keys.js'
 import { BLOCK_TXS } from '../../../pipelines/tables/schema.js'
 import { Selection } from '../../../pipelines/tables/selection.js'
 import type { CanonicalBlocks } from '../state/canonical-blocks.js'
-import { blockTxKey, locationPrefix } from './point-keys.js'
-import type { BlockTx, Tables, TxRow } from './tables.js'
+import { blockTxKey, locationPrefix, outputPrefix } from './point-keys.js'
+import type { Lookup } from './gather.js'
+import {
+  type BlockTx,
+  type Body,
+  MAX_SHARED_SPENDS,
+  type Spend,
+  type StoredBody,
+  type StoredTx,
+  type Tables,
+  type ConfirmedTx,
+} from './tables.js'
 
 const BLOCK_TX = new Selection(BLOCK_TXS.columns)
 const TXID = new Selection({ txid: BLOCK_TXS.columns.txid })
@@ -16,28 +26,64 @@ const BLOCKS_AT_ONCE = 200
 /** The number of blocks of which all columns are read at once. */
 const FEW_BLOCKS = 10
 
+/** A transaction as of a block. Its buffers are views of a response: copy what is kept. */
+export interface TxRow extends ConfirmedTx, Body {
+  /** The serialised witnesses, empty if there are none; undefined if they were not read. */
+  readonly witness: Buffer | undefined
+  /** Bytes, also of a witness that was not read. */
+  readonly witnessSize: number
+}
+
+/** A transaction with its witness. */
+export type CompleteTx = TxRow & { readonly witness: Buffer }
+
+/** Returns whether an answer contains a witness of so many bytes: others are not read. */
+export type TakesWitness = (bytes: number) => boolean
+
+/** Takes no witness. */
+export const NO_WITNESS: TakesWitness = () => false
+const EVERY_WITNESS: TakesWitness = () => true
+
 /**
- * Returns transactions of a chain by their txids, each as of its block on this chain; those that it does not contain are missing.
- * One lookup, unless the chain does not contain a transaction, or a block of another branch that contains it was written later.
- * @throws Error if one is missing that the chain contains: a power cut can lose the newest rows of `txs`, until they are repaired.
+ * Returns the blocks of transactions of a chain by their txids; those that it does not contain are missing. One lookup, unless the
+ * chain does not contain a transaction, or a block of another branch that contains it was written later.
  */
-export async function transactionsByTxid(
+export async function confirmationsByTxid(
   tables: Tables,
   blocks: CanonicalBlocks,
   txids: readonly string[],
-): Promise<Map<string, TxRow>> {
-  const rows = await tables.txs.getAll(txids)
+): Promise<Map<string, ConfirmedTx>> {
+  const confirmed = await tables.confirmations.getAll(txids)
   const hidden: string[] = []
   for (const txid of txids) {
-    const row = rows.get(txid)
+    const row = confirmed.get(txid)
     if (row !== undefined && blocks.has(row.height, row.blockTag)) continue
-    rows.delete(txid)
+    confirmed.delete(txid)
     hidden.push(txid)
   }
-  if (hidden.length === 0) return rows
-  const located = await locate(tables, blocks, hidden)
-  for (const row of await transactionsOf(tables, located)) rows.set(row.txid, row)
-  return rows
+  if (hidden.length === 0) return confirmed
+  for (const at of await locate(tables, blocks, hidden)) confirmed.set(at.txid, at)
+  return confirmed
+}
+
+/**
+ * Returns a transaction of a chain, as of its block on this chain; undefined if the chain does not contain it. Lookups as for
+ * `confirmationsByTxid`, and one for each part that is large.
+ * @param takes decides whether the witness is read.
+ * @throws Error if its row is missing although the chain contains it: a power cut can lose the newest rows of `txs`, until they are
+ * repaired.
+ */
+export async function transactionByTxid(
+  tables: Tables,
+  blocks: CanonicalBlocks,
+  txid: string,
+  takes = EVERY_WITNESS,
+): Promise<TxRow | undefined> {
+  const lookup: Lookup<StoredBody | StoredTx> = takes === NO_WITNESS ? tables.bodies : tables.txs
+  const row = await lookup.get(txid)
+  if (row !== undefined && blocks.has(row.height, row.blockTag)) return complete(tables, row, takes)
+  const [at] = await locate(tables, blocks, [txid])
+  return at && transactionAt(tables, at, await storedOf(tables, [at], takes !== NO_WITNESS), takes)
 }
 
 /** Returns the transactions of a chain that have one of the txids. */
@@ -52,41 +98,136 @@ async function locate(tables: Tables, blocks: CanonicalBlocks, txids: readonly s
 }
 
 /**
- * Returns transactions of blocks, in order, each as of its block, on the chain or not.
+ * Returns transactions of blocks, with their witnesses, in order, each as of its block, on the chain or not.
  * @throws Error if one is missing; its rows are written before the head of its block.
  */
-export async function transactionsOf(tables: Tables, located: readonly BlockTx[]): Promise<TxRow[]> {
-  const rows = await tables.txs.getAll(located.map(({ txid }) => txid))
-  const replaced: BlockTx[] = []
-  const made = located.map((at) => {
-    const row = rows.get(at.txid)
-    if (row === undefined) throw new Error(`table txs lacks transaction ${at.txid}, which is in a block`)
-    if (row.height === at.height && row.blockTag === at.blockTag) return row
-    if (tagOf(row) !== at.witnessTag) replaced.push(at)
-    return { ...row, ...locationOf(at) }
-  })
-  if (replaced.length === 0) return made
-  const witnesses = await tables.replacedWitnesses.getAll(replaced.map(({ txid }) => txid))
-  const missing = new Set(replaced)
-  return made.map((row, index) => {
-    const at = located[index] as BlockTx
-    if (!missing.has(at)) return row
-    const own = witnesses
-      .get(at.txid)
-      ?.find((each) => each.height === at.height && each.blockTag === at.blockTag)
-    if (own !== undefined) return { ...row, witness: own.witness }
-    // Under a newer writer the state is outdated, and the reader computes the answer again.
-    tables.requireFence()
-    throw new Error(`the tables lack the witness of transaction ${at.txid} at height ${String(at.height)}`)
-  })
+export async function transactionsOf(tables: Tables, located: readonly BlockTx[]): Promise<CompleteTx[]> {
+  const stored = await storedOf(tables, located, true)
+  const rows: CompleteTx[] = []
+  for (const at of located) rows.push((await transactionAt(tables, at, stored)) as CompleteTx)
+  return rows
 }
 
-const locationOf = ({ height, blockTag: tag, txIndex, isDilithium }: BlockTx) => ({
-  ...{ height, blockTag: tag, txIndex, isDilithium },
-})
+/** Transactions as of the blocks that were written last, without large parts, by txid. */
+export type StoredTransactions = ReadonlyMap<string, StoredBody | StoredTx>
 
-/** Returns `block_txs.witness_tag` of a transaction as of the block that was written last. */
-function tagOf({ body, witness }: TxRow): number {
+/** Looks up transactions of blocks, for `transactionAt`. @param withWitness false if no witnesses are needed. */
+export function storedOf(
+  tables: Tables,
+  located: readonly BlockTx[],
+  withWitness: boolean,
+): Promise<StoredTransactions> {
+  const lookup: Lookup<StoredBody | StoredTx> = withWitness ? tables.txs : tables.bodies
+  return lookup.getAll(located.map(({ txid }) => txid))
+}
+
+/**
+ * Returns a transaction as of its block, with its large parts. A caller that is done with one before it requests the next one needs
+ * memory for one.
+ * @param takes decides whether the witness is read.
+ * @throws Error if it is missing; its rows are written before the head of its block.
+ */
+export async function transactionAt(
+  tables: Tables,
+  at: BlockTx,
+  stored: StoredTransactions,
+  takes = EVERY_WITNESS,
+): Promise<TxRow> {
+  const row = stored.get(at.txid)
+  if (row === undefined) throw lacking(at.txid)
+  const isSame = row.height === at.height && row.blockTag === at.blockTag
+  return isSame ? complete(tables, row, takes) : asOf(tables, at, row, takes)
+}
+
+/**
+ * Returns the spends of the outputs of a transaction.
+ * @param first what the lookup of many transactions has found: `MAX_SHARED_SPENDS`, and one more if there are others.
+ */
+export async function allSpends(
+  tables: Pick<Tables, 'largeSpends'>,
+  txid: string,
+  first: readonly Spend[] = [],
+): Promise<readonly Spend[]> {
+  if (first.length <= MAX_SHARED_SPENDS) return first
+  return (await tables.largeSpends.get(outputPrefix(txid))) ?? first
+}
+
+/** Calls a function with the bodies of transactions by their txids, large ones one after another; without those that are missing. */
+export async function eachBody(
+  tables: Pick<Tables, 'bodies' | 'largeBodies'>,
+  txids: readonly string[],
+  use: (body: Body) => void,
+): Promise<void> {
+  for (const row of (await tables.bodies.getAll(txids)).values()) use(await bodyOf(tables, row))
+}
+
+const lacking = (txid: string): Error => new Error(`table txs lacks transaction ${txid}, which is in a block`)
+
+/** Returns the body of a transaction, which is looked up if it is large. @throws Error if it is missing. */
+export async function bodyOf(
+  tables: Pick<Tables, 'largeBodies'>,
+  { txid, smallBody: body, smallPrevouts: prevouts }: StoredBody,
+): Promise<Body> {
+  if (body.length > 0) return { txid, body, prevouts }
+  const large = await tables.largeBodies.get(txid)
+  if (large === undefined) throw lacking(txid)
+  return large
+}
+
+/** Returns a transaction as of the block that was written last, with its large parts. */
+async function complete(tables: Tables, row: StoredBody | StoredTx, takes: TakesWitness): Promise<TxRow> {
+  const { txid, height, blockTag: tag, txIndex, isDilithium, witnessSize } = row
+  const place = { height, blockTag: tag, txIndex, isDilithium, witnessSize }
+  const isTaken = takes(witnessSize)
+  const { body, prevouts } = await bodyOf(tables, row)
+  const known = isTaken && 'smallWitness' in row && row.smallWitness.length === witnessSize
+  const witness = !isTaken ? undefined : known ? row.smallWitness : await largeWitness(tables, row)
+  return { txid, ...place, body, prevouts, witness }
+}
+
+/** Returns the large witness of a transaction as of the block that was written last when its row was read. */
+async function largeWitness(tables: Tables, { txid, height, blockTag: tag }: ConfirmedTx): Promise<Buffer> {
+  const last = await tables.largeWitnesses.get(txid)
+  if (last === undefined) throw lacking(txid)
+  // Otherwise the row was replaced meanwhile.
+  if (last.height === height && last.blockTag === tag) return last.witness
+  return replacedWitness(tables, { txid, height, blockTag: tag })
+}
+
+/** Returns a transaction as of a block other than the one that was written last. @param row as of the latter. */
+async function asOf(
+  tables: Tables,
+  at: BlockTx,
+  row: StoredBody | StoredTx,
+  takes: TakesWitness,
+): Promise<TxRow> {
+  const { txid, height, blockTag: tag, txIndex, isDilithium } = at
+  const body = await bodyOf(tables, row)
+  const last = row.witnessSize === 0 ? NOTHING : await largeWitness(tables, row)
+  const witness = tagOf(body, last) === at.witnessTag ? last : await replacedWitness(tables, at)
+  const { length: witnessSize } = witness
+  return {
+    ...{ txid, height, blockTag: tag, txIndex, isDilithium, body: body.body, prevouts: body.prevouts },
+    ...{ witnessSize, witness: takes(witnessSize) ? witness : undefined },
+  }
+}
+
+const NOTHING = Buffer.alloc(0)
+
+async function replacedWitness(
+  tables: Tables,
+  { txid, height, blockTag: tag }: Pick<ConfirmedTx, 'txid' | 'height' | 'blockTag'>,
+): Promise<Buffer> {
+  const witnesses = await tables.replacedWitnesses.get(txid)
+  const own = witnesses?.find((each) => each.height === height && each.blockTag === tag)
+  if (own !== undefined) return own.witness
+  // Under a newer writer the state is outdated, and the reader computes the answer again.
+  tables.requireFence()
+  throw new Error(`the tables lack the witness of transaction ${txid} at height ${String(height)}`)
+}
+
+/** Returns `block_txs.witness_tag` of a transaction with a witness. */
+function tagOf({ body }: Pick<Body, 'body'>, witness: Buffer): number {
   return witness.length === 0 ? 0 : witnessTag(parseBody(body, witness))
 }
 

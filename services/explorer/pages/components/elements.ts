@@ -123,6 +123,18 @@ export const share = (percent: number): Html =>
   </svg>`
 
 /** Returns the links of a list with pages. */
+/** The number of characters of a text or of hexadecimal data that a page shows. */
+const MAX_PAYLOAD = 500
+
+/** Returns the beginning of a payload: the text if it is one, otherwise hexadecimal. */
+export function payload(text: string | null, hex: string, title?: string): Html {
+  const shown = text ?? hex
+  const short = shown.length > MAX_PAYLOAD ? `${shown.slice(0, MAX_PAYLOAD)}…` : shown
+  return text === null
+    ? html`<code ${title === undefined ? undefined : html` title="${title}"`}>${short}</code>`
+    : html`${short}`
+}
+
 export function pager(
   { t, f, to }: PageContext,
   { page, total, limit }: { readonly page: number; readonly total: number; readonly limit: number },

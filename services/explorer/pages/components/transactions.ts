@@ -1,11 +1,19 @@
 import { html, type Html, type Part } from '../../../design/html.js'
 import type { Input, MempoolTransaction, Output, Transaction, WhaleAlert } from '../../reads/shapes.js'
+import type { BriefAlert } from '../../reads/mempool/whale-rows.js'
+import type { TxDetail } from '../../reads/read.js'
 import type { PageContext } from '../page.js'
 import { addressLink, blockLink, quantum, txLink } from './elements.js'
 import { table } from './table.js'
 
 /** The number of inputs and of outputs that a list shows of a transaction. */
 const SHOWN = 5
+
+/** The parts of a transaction that its card shows. */
+export const CARD: TxDetail = {
+  ...{ inputs: { from: 0, count: SHOWN }, outputs: { from: 0, count: SHOWN } },
+  ...{ witness: false, maxBytes: 128 },
+}
 
 /** Returns a transaction of a list, with the beginning of its inputs and outputs. */
 export function transactionCard(page: PageContext, tx: Transaction): Html {
@@ -77,12 +85,11 @@ export function mempoolTable(page: PageContext, caption: string, items: readonly
 }
 
 /** Returns large transactions as a table. */
-export function largeTable(page: PageContext, caption: string, items: readonly WhaleAlert[]): Html {
+export function largeTable(page: PageContext, caption: string, items: readonly BriefAlert[]): Html {
   const { t, f } = page
-  const party = (parties: WhaleAlert['from']): Part => {
-    const [first] = parties
+  const party = ([first]: WhaleAlert['from'], count?: number): Part => {
     if (first === undefined) return undefined
-    const more = parties.length > 1 ? html` <small>+${parties.length - 1}</small>` : undefined
+    const more = count !== undefined && count > 1 ? html` <small>+${count - 1}</small>` : undefined
     return html`${addressLink(page, first.address, first.label)}${more}`
   }
   return table(
@@ -99,8 +106,8 @@ export function largeTable(page: PageContext, caption: string, items: readonly W
       cells: [
         html`${txLink(page, alert.txid)} ${alert.is_dilithium ? quantum(page) : undefined}`,
         alert.block_height === null ? t.words.unconfirmed : blockLink(page, alert.block_height),
-        party(alert.from),
-        party(alert.to),
+        party(alert.from, alert.from_count),
+        party(alert.to, alert.to_count),
         f.amount(alert.value),
       ],
     })),

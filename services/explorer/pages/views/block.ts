@@ -17,7 +17,7 @@ import {
   stat,
   stats,
 } from '../components/elements.js'
-import { transactionCard } from '../components/transactions.js'
+import { CARD, transactionCard } from '../components/transactions.js'
 import { declarePage, type PageContext } from '../page.js'
 
 export const block = declarePage({
@@ -30,7 +30,7 @@ export const block = declarePage({
     validity.dependsOn('head')
     const [shown, txs] = await Promise.all([
       read(blockRead, { heightOrHash: which }),
-      read(blockTransactions, { heightOrHash: which, page, limit }),
+      read(blockTransactions, { heightOrHash: which, page, limit }, CARD),
     ])
     const title = t.block.title(f.number(shown.height))
     const confirmations = chain.height - shown.height + 1

@@ -4,7 +4,7 @@ import type { Static } from '@sinclair/typebox'
 import { blocks } from '../../reads/chain/blocks.js'
 import { mempoolBlocks } from '../../reads/mempool/fees.js'
 import { mempoolSummary, mempoolTransactions } from '../../reads/mempool/mempool.js'
-import { whaleAlerts } from '../../reads/mempool/whales.js'
+import { briefWhaleAlerts } from '../../reads/mempool/whales.js'
 import { networkHashrate } from '../../reads/statistics/mining.js'
 import { dilithium, summary, supply } from '../../reads/statistics/statistics.js'
 import type { ProjectedBlock, StatsSummary } from '../../reads/shapes.js'
@@ -38,7 +38,7 @@ export const front = declarePage({
       read(mempoolTransactions, { limit: TRANSACTIONS }),
       read(supply, {}),
       read(dilithium, {}),
-      read(whaleAlerts, { limit: LARGE }),
+      read(briefWhaleAlerts, { limit: LARGE }),
       read(networkHashrate, {}),
       read(mempoolBlocks, { limit: PROJECTED }),
     ])

@@ -1,6 +1,6 @@
 import { html, type Html, type Part } from '../../../design/html.js'
 import { opReturnPayload, readScript } from '../../../../pipelines/chain/script.js'
-import { hash } from '../../reads/arguments.js'
+import { hash, page } from '../../reads/arguments.js'
 import { transaction as transactionRead } from '../../reads/chain/transactions.js'
 import { textOf } from '../../reads/chain/op-returns.js'
 import type { Input, Output, Transaction } from '../../reads/shapes.js'
@@ -10,6 +10,8 @@ import {
   blockLink,
   copyable,
   facts,
+  pager,
+  payload,
   quantum,
   stat,
   stats,
@@ -25,11 +27,13 @@ const SIGNATURES: readonly number[] = [2420, 2421]
 export const transaction = declarePage({
   name: 'transaction',
   path: '/tx/:txid',
-  args: { txid: hash },
-  async view(context, { txid }) {
+  args: { txid: hash, page },
+  async view(context, { txid, page }) {
     const { t, f, read, chain, validity } = context
     const position = positionOf(context, txid.toLowerCase())
-    const tx = await read(transactionRead, { txid })
+    const range = { from: (page - 1) * ITEMS, count: ITEMS }
+    const shown = { inputs: range, outputs: range, witness: true, maxBytes: MAX_SCRIPT }
+    const tx = await read(transactionRead, { txid }, shown)
     // Confirmations, or the position in the mempool.
     validity.dependsOn('head')
     if (tx.block_height === null) validity.dependsOn('mempool')
@@ -55,7 +59,7 @@ export const transaction = declarePage({
         tx.is_coinbase ? undefined : stat(t.words.fee, f.amount(tx.fee), feeRateOf(context, tx)),
         stat(t.words.size, `${f.number(tx.vsize)} vB`, `${f.number(tx.size)} ${t.words.bytes}`),
       ])}
-      ${diagram(context, tx)}
+      ${page === 1 ? diagram(context, tx) : undefined}
       <div class="columns sides">
         <section class="part">
           <h2>${t.tx.inputsOf(f.number(tx.input_count))}</h2>
@@ -72,6 +76,7 @@ export const transaction = declarePage({
           ${total(context, tx.output_value)}
         </section>
       </div>
+      ${pager(context, { page, total: Math.max(tx.input_count, tx.output_count), limit: ITEMS }, `/tx/${tx.txid}`)}
       <details class="more">
         <summary>${t.words.details}</summary>
         ${facts([
@@ -84,6 +89,11 @@ export const transaction = declarePage({
     return { title, body, json: `/tx/${tx.txid}` }
   },
 })
+
+/** The number of inputs and of outputs on a page. */
+const ITEMS = 100
+/** The number of bytes of a script or an item of a witness that the page needs: a few signatures. */
+const MAX_SCRIPT = 16 * 1024
 
 /** Returns the position of an unconfirmed transaction by its own fee rate. Reads the mempool before the first await. */
 function positionOf({ t, f, mempool }: PageContext, txid: string): Html | undefined {
@@ -103,9 +113,19 @@ function diagram(context: PageContext, tx: Transaction): Html | undefined {
   const outputs: Ribbon[] = tx.outputs.map(({ value }) => ({ kind: 'out', value: Number(value) }))
   return flow(
     context,
-    inputs,
-    tx.fee === '0' ? outputs : [...outputs, { kind: 'fee', value: Number(tx.fee) }],
+    tx.is_coinbase ? inputs : [...inputs, ...others(inputs, tx.input_count, tx.input_value)],
+    [
+      ...outputs,
+      ...others(outputs, tx.output_count, tx.output_value),
+      ...(tx.fee === '0' ? [] : [{ kind: 'fee', value: Number(tx.fee) }]),
+    ],
   )
+}
+
+/** Returns the ribbon of all that are on further pages. @param total the value of all. */
+function others(ribbons: readonly Ribbon[], count: number, total: string): Ribbon[] {
+  if (ribbons.length >= count) return []
+  return [{ kind: 'rest', value: Number(total) - ribbons.reduce((sum, { value }) => sum + value, 0) }]
 }
 
 const total = ({ t, f }: PageContext, value: string): Html =>
@@ -133,16 +153,15 @@ function inputItem(context: PageContext, input: Input): Html {
 
 function outputItem(context: PageContext, output: Output, tx: Transaction): Html {
   const { t, f } = context
-  const payload =
-    output.script_type === 'nulldata' ? opReturnPayload(Buffer.from(output.script_pub_key, 'hex')) : undefined
-  const text = payload === undefined ? null : textOf(payload)
+  const script =
+    output.script_type === 'nulldata' ? Buffer.from(output.script_pub_key ?? '', 'hex') : undefined
+  const bytes = script && (script.length < MAX_SCRIPT ? opReturnPayload(script) : beginningOfPayload(script))
+  const text = bytes === undefined ? null : textOf(bytes)
   const data: Part =
-    payload === undefined
-      ? undefined
-      : html`<p class="payload">${text ?? html`<code>${payload.toString('hex')}</code>`}</p>`
+    bytes === undefined ? undefined : html`<p class="payload">${payload(text, bytes.toString('hex'))}</p>`
   const spent =
     output.spent_txid === null
-      ? tx.block_height === null || payload !== undefined
+      ? tx.block_height === null || bytes !== undefined
         ? undefined
         : html`<small class="unspent">${t.tx.unspent}</small>`
       : html`<small>${t.tx.spent} ${txLink(context, output.spent_txid)}</small>`
@@ -151,6 +170,13 @@ function outputItem(context: PageContext, output: Output, tx: Transaction): Html
     ${data}
     <p class="about"><small>${output.script_type}</small>${spent}</p>
   </li>`
+}
+
+/** Returns the beginning of what an OP_RETURN script pushes, of which only the beginning was read: usually one long push. */
+function beginningOfPayload(script: Buffer): Buffer {
+  const [, push = 0] = script
+  const size = { 0x4c: 1, 0x4d: 2, 0x4e: 4 }[push] ?? 0
+  return script.subarray(2 + size)
 }
 
 /** Returns the size of the Dilithium signatures of an input in bytes; 0 if it has none. */

@@ -11,7 +11,7 @@ import {
 import type { ShownTx } from '../../mempool/shown-tx.js'
 import type { CanonicalBlocks } from '../../state/canonical-blocks.js'
 import { MAX_OUTPUT_ROWS, type OutputRow } from '../../tables/tables.js'
-import { transactionsByTxid } from '../../tables/transactions.js'
+import { confirmationsByTxid } from '../../tables/transactions.js'
 import type { ReadContext } from '../read.js'
 import { lastOfScript, type RequestedScript } from './script.js'
 
@@ -156,7 +156,7 @@ async function positionsOf(
   outpoints: readonly string[],
   { tables, chain }: ReadContext,
 ): Promise<Position[]> {
-  const parents = await transactionsByTxid(tables, chain.blocks, [
+  const parents = await confirmationsByTxid(tables, chain.blocks, [
     ...new Set(outpoints.map((each) => each.slice(0, 64))),
   ])
   return outpoints.flatMap((outpoint) => {

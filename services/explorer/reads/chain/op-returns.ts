@@ -51,7 +51,7 @@ export const transactionOpReturns = declareRead({
     context.validity.dependsOn(txid)
     context.validity.finalFrom(tx.block_height ?? Number.POSITIVE_INFINITY)
     const items = tx.outputs.flatMap(({ vout, script_pub_key }): OpReturn[] => {
-      const script = Buffer.from(script_pub_key, 'hex')
+      const script = Buffer.from(script_pub_key ?? '', 'hex')
       const data = opReturnPayload(script)
       if (data === undefined || (tx.is_coinbase && isWitnessCommitment(script))) return []
       return [{ txid, vout, block_height: tx.block_height, timestamp: tx.timestamp, ...payloadFields(data) }]

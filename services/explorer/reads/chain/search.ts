@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { addressOf } from '../../../../pipelines/chain/address.js'
 import { findBlock } from './block-rows.js'
 import { declareRead, NEVER, NotFound, type ReadContext } from '../read.js'
-import { transactionsByTxid } from '../../tables/transactions.js'
+import { confirmationsByTxid } from '../../tables/transactions.js'
 import { lastOfScript, scriptOf } from '../addresses/script.js'
 import { SearchResult } from '../shapes.js'
 
@@ -55,7 +55,7 @@ async function matchHash(hash: string, context: ReadContext): Promise<Match | un
   if (mempool.get(hash) !== undefined) return { type: 'transaction', value: hash }
   const [block, txs] = await Promise.all([
     matchBlock(hash, context),
-    transactionsByTxid(tables, chain.blocks, [hash]),
+    confirmationsByTxid(tables, chain.blocks, [hash]),
   ])
   if (block !== undefined) return block
   return txs.has(hash) ? { type: 'transaction', value: hash } : undefined

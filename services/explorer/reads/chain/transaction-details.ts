@@ -5,27 +5,46 @@ import { parseBody, readTx, type Tx, withWitnesses } from '../../../../pipelines
 import type { ShownTx } from '../../mempool/shown-tx.js'
 import { spendersOf } from '../../mempool/spenders.js'
 import { outputPrefix } from '../../tables/point-keys.js'
-import type { TxRow } from '../../tables/tables.js'
-import { blockTxsBetween, transactionsByTxid } from '../../tables/transactions.js'
+import type { ConfirmedTx } from '../../tables/tables.js'
+import {
+  allSpends,
+  blockTxsBetween,
+  NO_WITNESS,
+  confirmationsByTxid,
+  transactionByTxid,
+} from '../../tables/transactions.js'
 import { hash } from '../arguments.js'
 import { declareRead, NotFound, type ReadContext } from '../read.js'
 import { MerkleProof, type Outspend, Outspends, TransactionHex, TransactionStatus } from '../shapes.js'
 import { isoTime } from './block-rows.js'
 
 const args = { txid: hash }
+const NOTHING = Buffer.alloc(0)
 
-type FoundTx = { readonly unconfirmed: ShownTx } | { readonly unconfirmed?: never; readonly row: TxRow }
+/** A transaction of the mempool, or what a lookup has found of one of the chain. */
+type FoundTx<T> = { readonly unconfirmed: ShownTx } | { readonly unconfirmed?: never; readonly row: T }
 
-/** Finds a transaction of the mempool or of the chain. @throws NotFound. */
-async function findTransaction(requested: string, context: ReadContext): Promise<FoundTx> {
-  const { chain, tables, mempool, validity } = context
+/** Finds a transaction of the mempool or of the chain. @param lookUp finds it in the chain. @throws NotFound. */
+async function findTransaction<T>(
+  requested: string,
+  { mempool, validity }: ReadContext,
+  lookUp: (txid: string) => Promise<T | undefined>,
+): Promise<FoundTx<T>> {
   const txid = requested.toLowerCase()
   validity.dependsOn(txid)
   const unconfirmed = mempool.get(txid)
   if (unconfirmed !== undefined) return { unconfirmed }
-  const row = (await transactionsByTxid(tables, chain.blocks, [txid])).get(txid)
+  const row = await lookUp(txid)
   if (row === undefined) throw new NotFound('Transaction not found')
   return { row }
+}
+
+/** Finds a transaction, and if it is confirmed its block. @throws NotFound. */
+function findConfirmed(requested: string, context: ReadContext): Promise<FoundTx<ConfirmedTx>> {
+  const { tables, chain } = context
+  return findTransaction(requested, context, async (txid) =>
+    (await confirmationsByTxid(tables, chain.blocks, [txid])).get(txid),
+  )
 }
 
 export const transactionHex = declareRead({
@@ -37,10 +56,12 @@ export const transactionHex = declareRead({
   answer: TransactionHex,
   notFound: ['Transaction not found'],
   async resolve(context, { txid }) {
-    const found = await findTransaction(txid, context)
+    const { tables, chain, size } = context
+    const found = await findTransaction(txid, context, (key) => transactionByTxid(tables, chain.blocks, key))
     if (found.unconfirmed !== undefined)
       return { txid: found.unconfirmed.txid, hex: found.unconfirmed.raw.toString('hex') }
-    const { body, witness, height } = found.row
+    const { body, witness = NOTHING, height } = found.row
+    await size.reserve(2 * (body.length + witness.length))
     context.validity.finalFrom(height)
     return { txid: found.row.txid, hex: Buffer.from(withWitnesses(body, witness)).toString('hex') }
   },
@@ -55,7 +76,7 @@ export const transactionStatus = declareRead({
   answer: TransactionStatus,
   notFound: ['Transaction not found'],
   async resolve(context, { txid }) {
-    const found = await findTransaction(txid, context)
+    const found = await findConfirmed(txid, context)
     if (found.unconfirmed !== undefined) {
       const { firstSeen } = found.unconfirmed
       const nowhere = { block_hash: null, block_height: null, tx_index: null }
@@ -81,15 +102,20 @@ export const transactionOutspends = declareRead({
   notFound: ['Transaction not found'],
   async resolve(context, { txid: requested }) {
     const { chain, tables, mempool, validity } = context
-    const found = await findTransaction(requested, context)
+    const found = await findTransaction(requested, context, (key) =>
+      transactionByTxid(tables, chain.blocks, key, NO_WITNESS),
+    )
     const tx: Pick<Tx, 'txid' | 'outputs'> =
       found.unconfirmed === undefined
         ? parseBody(found.row.body)
         : readTx(new ByteReader(found.unconfirmed.raw))
     const { txid, outputs } = tx
-    const rows = found.unconfirmed === undefined ? await tables.spends.get(outputPrefix(txid)) : undefined
+    const rows =
+      found.unconfirmed === undefined
+        ? await allSpends(tables, txid, await tables.spends.get(outputPrefix(txid)))
+        : []
     const confirmed = new Map(
-      (rows ?? [])
+      rows
         .filter(({ height, blockTag }) => chain.blocks.has(height, blockTag))
         .map((spend) => [spend.prevVout, spend]),
     )
@@ -121,7 +147,7 @@ export const transactionMerkleProof = declareRead({
   notFound: ['Transaction not found', 'Transaction is not confirmed'],
   async resolve(context, { txid: requested }) {
     const { chain, tables, validity } = context
-    const found = await findTransaction(requested, context)
+    const found = await findConfirmed(requested, context)
     if (found.unconfirmed !== undefined) throw new NotFound('Transaction is not confirmed')
     const { txid, height, txIndex } = found.row
     const hash = chain.blocks.hashAt(height)

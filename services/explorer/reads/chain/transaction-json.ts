@@ -6,6 +6,7 @@ import type { Network } from '../../../../pipelines/chain/networks.js'
 import { isUnspendable, scriptType } from '../../../../pipelines/chain/script.js'
 import { vsizeOf, weightOf } from '../../../../pipelines/chain/transaction.js'
 import type { Coin } from '../../mempool/shown-tx.js'
+import type { Range, TxDetail } from '../read.js'
 import { isoTime } from './block-rows.js'
 
 /** The input that spends an output. */
@@ -22,8 +23,10 @@ export interface TransactionSource {
   readonly txid: string
   /** The serialisation without witnesses. */
   readonly body: Buffer
-  /** The serialised witnesses alone, empty if there are none. */
-  readonly witness: Buffer
+  /** The serialised witnesses alone, empty if there are none; undefined if they were not read. */
+  readonly witness: Buffer | undefined
+  /** Bytes of the witnesses. */
+  readonly witnessSize: number
   /** The output that each input spends; undefined if it is not known. None for a coinbase. */
   readonly coins: readonly (Coin | undefined)[]
   /** Its block; undefined for an unconfirmed transaction. */
@@ -37,11 +40,15 @@ export interface TransactionSource {
   readonly network: Network
   /** True to include script_sig and witness in inputs. */
   readonly full: boolean
+  /** The parts that are needed. Not set: all. */
+  readonly detail?: Omit<TxDetail, 'witness'> | undefined
+  /** Returns whether a script of so many bytes still fits into the answer; others are left out. Not set: all fit. */
+  readonly takes?: ((bytes: number) => boolean) | undefined
 }
 
 export interface WrittenTransaction {
   readonly json: string
-  /** The height from which on all outputs are spent, or never can be; infinite if one is unspent. */
+  /** The height from which on all outputs are spent, or never can be; infinite if one is unspent, or was not needed. */
   readonly spentFrom: number
 }
 
@@ -51,7 +58,7 @@ export interface WrittenTransaction {
  * @throws RangeError for bytes that are not exactly one transaction.
  */
 export function transactionJson(source: TransactionSource): WrittenTransaction {
-  const { txid, body, witness, coins, block, network } = source
+  const { txid, body, witnessSize, coins, block, network } = source
   const reader = new ByteReader(body)
   const height = block === undefined ? 'null' : String(block.height)
   const version = reader.i32()
@@ -59,9 +66,9 @@ export function transactionJson(source: TransactionSource): WrittenTransaction {
   const outputs = outputsOf(reader, source, height)
   const locktime = reader.u32()
   if (reader.remaining > 0) throw new RangeError(`${String(reader.remaining)} bytes after the transaction`)
-  const hasWitness = witness.length > 0
+  const hasWitness = witnessSize > 0
   // Marker and flag belong to the witnesses.
-  const size = body.length + (hasWitness ? witness.length + 2 : 0)
+  const size = body.length + (hasWitness ? witnessSize + 2 : 0)
   const weight = weightOf({ strippedSize: body.length, size }, network)
   const inputValue = sumOf(coins)
   const fee = source.fee ?? (inputs.isCoinbase ? 0n : inputValue - outputs.value)
@@ -79,6 +86,51 @@ export function transactionJson(source: TransactionSource): WrittenTransaction {
 
 const NO_TXID = '00'.repeat(32)
 const NO_VOUT = 0xffff_ffff
+const ALL: Range = { from: 0, count: Number.POSITIVE_INFINITY }
+/** The size up to which a script always belongs to an answer: those with an address, and others of usual form. */
+const MAX_USUAL_SCRIPT = 128
+
+const isWithin = ({ from, count }: Range, index: number): boolean => index >= from && index < from + count
+
+/** Writes the bytes of scripts and witnesses, and names the fields that were left out. */
+class Bytes {
+  readonly #takes: (bytes: number) => boolean
+  readonly #most: number
+  /** The names of the fields of the current item that were left out, as JSON. */
+  #omitted: string[] = []
+
+  constructor({ takes = () => true, detail }: Pick<TransactionSource, 'takes' | 'detail'>) {
+    this.#takes = takes
+    this.#most = detail?.maxBytes ?? Number.POSITIVE_INFINITY
+  }
+
+  /** Returns a script as JSON: null if it is left out. */
+  script(field: string, script: Buffer): string {
+    if (script.length <= MAX_USUAL_SCRIPT) return this.hex(script)
+    const isShortened = script.length > this.#most
+    if (isShortened || this.#takes(script.length)) return this.hex(script)
+    return this.omit(field)
+  }
+
+  /** Returns bytes as JSON, or the beginning that is needed. */
+  hex(bytes: Buffer): string {
+    return `"${bytes.toString('hex', 0, Math.min(bytes.length, this.#most))}"`
+  }
+
+  /** Returns the JSON of a field that is left out. */
+  omit(field: string): string {
+    this.#omitted.push(`"${field}"`)
+    return 'null'
+  }
+
+  /** Returns the field that names what was left out of the current item, if anything was, and begins the next item. */
+  omitted(): string {
+    if (this.#omitted.length === 0) return ''
+    const names = this.#omitted.join(',')
+    this.#omitted = []
+    return `,"omitted":[${names}]`
+  }
+}
 
 interface Inputs {
   readonly json: string
@@ -86,42 +138,54 @@ interface Inputs {
   readonly isCoinbase: boolean
 }
 
-function inputsOf(
-  reader: ByteReader,
-  { txid, witness, coins, network, full }: TransactionSource,
-  height: string,
-): Inputs {
-  const witnesses = full && witness.length > 0 ? new ByteReader(witness) : undefined
+function inputsOf(reader: ByteReader, source: TransactionSource, height: string): Inputs {
+  const { txid, witness, witnessSize, coins, network, full, detail } = source
+  const range = detail?.inputs ?? ALL
+  const bytes = new Bytes(source)
+  const witnesses =
+    full && witness !== undefined && witness.length > 0 && range.count > 0
+      ? new ByteReader(witness)
+      : undefined
+  const isLeftOut = witness === undefined && witnessSize > 0
   const count = reader.compactSize()
   let isCoinbase = false
   let json = ''
   for (let vin = 0; vin < count; vin++) {
-    const prevTxid = reverseHex(reader.bytes(32))
+    const prevHash = reader.bytes(32)
     const prevVout = reader.u32()
     const scriptSig = reader.bytes(reader.compactSize())
     const sequence = reader.u32()
-    isCoinbase = count === 1 && prevVout === NO_VOUT && prevTxid === NO_TXID
+    const isShown = isWithin(range, vin)
+    const items = witnesses === undefined ? '' : itemsOf(witnesses, isShown ? bytes : undefined)
+    if (count === 1) isCoinbase = prevVout === NO_VOUT && reverseHex(prevHash) === NO_TXID
+    if (!isShown) continue
     const coin = coins[vin]
     const address = coin === undefined ? undefined : addressOf(coin.script, network)
     json +=
-      `${vin === 0 ? '' : ','}{"txid":"${txid}","vin":${String(vin)},"block_height":${height},` +
-      `"prev_txid":${isCoinbase ? 'null' : `"${prevTxid}"`},"prev_vout":${isCoinbase ? 'null' : String(prevVout)},` +
-      (full ? `"script_sig":${scriptSig.length === 0 ? 'null' : `"${scriptSig.toString('hex')}"`},` : '') +
+      `${json === '' ? '' : ','}{"txid":"${txid}","vin":${String(vin)},"block_height":${height},` +
+      `"prev_txid":${isCoinbase ? 'null' : `"${reverseHex(prevHash)}"`},"prev_vout":${isCoinbase ? 'null' : String(prevVout)},` +
+      (full
+        ? `"script_sig":${scriptSig.length === 0 ? 'null' : bytes.script('script_sig', scriptSig)},`
+        : '') +
       `"sequence":"${String(sequence)}",` +
-      (full ? `"witness":[${witnesses === undefined ? '' : itemsOf(witnesses)}],` : '') +
+      (full ? `"witness":${isLeftOut ? bytes.omit('witness') : `[${items}]`},` : '') +
       `"value":${coin === undefined ? 'null' : `"${String(coin.value)}"`},` +
-      `"address":${address === undefined ? 'null' : `"${address}"`}}`
+      `"address":${address === undefined ? 'null' : `"${address}"`},` +
+      `"script_pub_key":${coin === undefined ? 'null' : bytes.script('script_pub_key', coin.script)},` +
+      `"script_type":${coin === undefined ? 'null' : `"${scriptType(coin.script, network)}"`}${bytes.omitted()}}`
   }
   if (witnesses !== undefined && witnesses.remaining > 0) throw new RangeError('more witnesses than inputs')
   return { json, count, isCoinbase }
 }
 
-/** Returns the items of an input's witness. */
-function itemsOf(reader: ByteReader): string {
+/** Returns the items of an input's witness. @param bytes writes them; undefined to skip them. */
+function itemsOf(reader: ByteReader, bytes: Bytes | undefined): string {
   const count = reader.compactSize()
   let json = ''
-  for (let index = 0; index < count; index++)
-    json += `${index === 0 ? '' : ','}"${reader.bytes(reader.compactSize()).toString('hex')}"`
+  for (let index = 0; index < count; index++) {
+    const item = reader.bytes(reader.compactSize())
+    if (bytes !== undefined) json += `${index === 0 ? '' : ','}${bytes.hex(item)}`
+  }
   return json
 }
 
@@ -133,30 +197,30 @@ interface Outputs {
   readonly spentFrom: number
 }
 
-function outputsOf(
-  reader: ByteReader,
-  { txid, spends, network }: TransactionSource,
-  height: string,
-): Outputs {
+function outputsOf(reader: ByteReader, source: TransactionSource, height: string): Outputs {
+  const { txid, spends, network, detail } = source
+  const range = detail?.outputs ?? ALL
+  const bytes = new Bytes(source)
   const count = reader.compactSize()
   const spenders = new Map(spends.map((spend) => [spend.prevVout, spend]))
   let total = 0n
-  let spentFrom = 0
+  let spentFrom = detail === undefined ? 0 : Number.POSITIVE_INFINITY
   let json = ''
   for (let vout = 0; vout < count; vout++) {
     const value = reader.u64()
     const script = reader.bytes(reader.compactSize())
+    total += value
+    if (!isWithin(range, vout)) continue
     const spender = spenders.get(vout)
     const address = addressOf(script, network)
-    total += value
     if (!isUnspendable(script)) spentFrom = Math.max(spentFrom, spender?.height ?? Number.POSITIVE_INFINITY)
     json +=
-      `${vout === 0 ? '' : ','}{"txid":"${txid}","vout":${String(vout)},"block_height":${height},` +
-      `"value":"${String(value)}","script_pub_key":"${script.toString('hex')}",` +
+      `${json === '' ? '' : ','}{"txid":"${txid}","vout":${String(vout)},"block_height":${height},` +
+      `"value":"${String(value)}","script_pub_key":${bytes.script('script_pub_key', script)},` +
       `"script_type":"${scriptType(script, network)}",` +
       `"spent_txid":${spender === undefined ? 'null' : `"${spender.txid}"`},` +
       `"spent_vin":${spender === undefined ? 'null' : String(spender.vin)},` +
-      `"addresses":[${address === undefined ? '' : `{"address":"${address}","role":"recipient"}`}]}`
+      `"addresses":[${address === undefined ? '' : `{"address":"${address}","role":"recipient"}`}]${bytes.omitted()}}`
   }
   return { json, count, value: total, spentFrom }
 }

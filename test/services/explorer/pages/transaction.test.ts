@@ -5,6 +5,8 @@ import { MempoolTxs } from '../../../../services/explorer/mempool/mempool-view.j
 import { type Coin, type ShownTx, shownTx } from '../../../../services/explorer/mempool/shown-tx.js'
 import { loadAssets } from '../../../../services/explorer/pages/assets.js'
 import { transaction } from '../../../../services/explorer/pages/views/transaction.js'
+import { AnswerSize, MakingMemory } from '../../../../services/explorer/reads/answer-size.js'
+import { Cancellation } from '../../../../services/explorer/tables/cancellation.js'
 import type { ReadContext } from '../../../../services/explorer/reads/read.js'
 import { Validity } from '../../../../services/explorer/reads/validity.js'
 import { NO_CHAIN } from '../../../../services/explorer/state/state.js'
@@ -52,11 +54,13 @@ function unconfirmed({
 async function pageOf(
   { txid }: ShownTx,
   all: readonly ShownTx[],
+  page = 1,
 ): Promise<{ text: string; validity: Validity }> {
   const validity = new Validity()
   const chain = { ...NO_CHAIN, network: REGTEST }
-  const context = { chain, validity, mempool: MempoolTxs.of(all) } as unknown as ReadContext
-  const made = await transaction(loadAssets()).resolve(context, { txid, locale: 'en-GB' } as never)
+  const size = new AnswerSize(new MakingMemory(), new Cancellation())
+  const context = { chain, validity, size, mempool: MempoolTxs.of(all) } as unknown as ReadContext
+  const made = await transaction(loadAssets()).resolve(context, { txid, page, locale: 'en-GB' } as never)
   return { text: (made as Html).text, validity }
 }
 
@@ -92,11 +96,27 @@ describe('the page of a transaction', () => {
     expect(validity.finalHeight).toBe(Number.POSITIVE_INFINITY)
   })
 
-  it('lists every input of a large one, and draws no more ribbons than can be distinguished', async () => {
+  it('has a hundred inputs of a large one, and draws no more ribbons than can be distinguished', async () => {
     const tx = unconfirmed({ inputs: 331, outputs: [P2WPKH], fee: 500n })
     const { text } = await pageOf(tx, [tx])
-    expect(text.match(/<a class="from"/g)).toHaveLength(331)
+    expect(text.match(/<a class="from"/g)).toHaveLength(100)
+    expect(text).toContain('331 inputs')
     expect(text.match(/<path class="in"/g)).toHaveLength(24)
     expect(text.match(/<path class="rest"/g)).toHaveLength(1)
+    const { text: last } = await pageOf(tx, [tx], 4)
+    expect(last.match(/<a class="from"/g)).toHaveLength(31)
+    expect(last).toContain('>330</a')
+  })
+
+  it('of 15,000 outputs, or with a long payload, is small', async () => {
+    const many = unconfirmed({ outputs: Array.from({ length: 15_000 }, () => P2WPKH), fee: 500n })
+    const { text } = await pageOf(many, [many])
+    expect(text.length).toBeLessThan(100_000)
+    expect(text).toContain('Page 1 of 150')
+    const long = Buffer.concat([Buffer.from('6a4ee0930400', 'hex'), Buffer.alloc(300_000, 'long ')])
+    const payload = unconfirmed({ outputs: [long], fee: 500n })
+    const { text: beginning } = await pageOf(payload, [payload])
+    expect(beginning.length).toBeLessThan(20_000)
+    expect(beginning).toContain('long long long')
   })
 })

@@ -37,10 +37,11 @@ function tablesWith(bodies: readonly Body[]) {
     bodies: {
       getAll: (txids: readonly string[]) => {
         read.push(...txids)
-        return Promise.resolve(new Map(bodies.map((body) => [body.txid, body])))
+        const small = ({ txid, body, prevouts }: Body) => ({ txid, smallBody: body, smallPrevouts: prevouts })
+        return Promise.resolve(new Map(bodies.map((body) => [body.txid, small(body)])))
       },
     },
-  } as unknown as Pick<Tables, 'bodies'>
+  } as unknown as Pick<Tables, 'bodies' | 'largeBodies'>
   return { tables, read, queries, txidsOf }
 }
 

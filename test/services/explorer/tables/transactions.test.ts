@@ -17,7 +17,13 @@ import {
 import { BLOCK_TXS, REPLACED_WITNESSES, TX_LOCATIONS, TXS } from '../../../../pipelines/tables/schema.js'
 import { CanonicalBlocks } from '../../../../services/explorer/state/canonical-blocks.js'
 import { Tables } from '../../../../services/explorer/tables/tables.js'
-import { transactionsByTxid, transactionsOf } from '../../../../services/explorer/tables/transactions.js'
+import {
+  eachBody,
+  NO_WITNESS,
+  confirmationsByTxid,
+  transactionByTxid,
+  transactionsOf,
+} from '../../../../services/explorer/tables/transactions.js'
 
 const HEIGHT = 1
 /** A block of the chain, and one of another branch at the same height. */
@@ -41,11 +47,20 @@ class Written {
   readonly #witnesses: Row<typeof REPLACED_WITNESSES.columns>[] = []
   /** The tables that were read, in order. */
   readonly read: string[] = []
+  /** The bytes that were read. */
+  bytes = 0
+  /** Called before each read with its number. */
+  onRead: (count: number) => void = () => undefined
   readonly tables = new Tables({
     connected: true,
     isCrowded: false,
     query: () => Promise.reject(new Error('only bytes are read')),
-    bytes: (sql) => Promise.resolve(this.#answer(sql)),
+    bytes: (sql) => {
+      this.onRead(this.read.length + 1)
+      const answer = this.#answer(sql)
+      this.bytes += answer.length
+      return Promise.resolve(answer)
+    },
   })
 
   write(block: string, txs: readonly SerializedTx[]): void {
@@ -80,7 +95,11 @@ class Written {
     const [, name = ''] = /FROM (\w+) WHERE/.exec(sql) ?? []
     const keys = new Set(Array.from(sql.matchAll(/x'([0-9a-f]+)'/g), ([, key]) => key))
     this.read.push(name)
-    if (name === TXS.name) return bytesOf(TXS, [...this.#txs.values()], (row) => keys.has(row.txid))
+    if (name === TXS.name)
+      return selectedOf(
+        sql,
+        [...this.#txs.values()].filter(({ txid }) => keys.has(txid)),
+      )
     if (name === TX_LOCATIONS.name)
       return bytesOf(TX_LOCATIONS, this.#locations, (row) => keys.has(row.txid_prefix))
     if (name === REPLACED_WITNESSES.name)
@@ -99,6 +118,25 @@ function bytesOf<C extends Columns>(
   return Buffer.from(new EncodedRows<C>(of, rows.filter(isWanted)).bytes)
 }
 
+/** Returns the columns of transactions that a query selects. */
+function selectedOf(sql: string, rows: readonly Row<typeof TXS.columns>[]): Buffer {
+  let [, selected = ''] = /^SELECT (.*?) FROM/.exec(sql) ?? []
+  // Without the arguments of functions.
+  while (selected.includes('(')) selected = selected.replaceAll(/\([^()]*\)/g, '')
+  const names = Array.from(selected.matchAll(/(\w+)(?:, |$)/g), ([, name = '']) => name)
+  const part = (bytes: Uint8Array, size = bytes.length) => (size <= SMALL ? bytes : Buffer.alloc(0))
+  const columns = { ...TXS.columns, body_size: 'u32', witness_size: 'u32', ...PARTS } as const
+  const values = rows.map((row) => ({
+    ...{ ...row, body_size: row.body.length, witness_size: row.witness.length },
+    ...{ small_body: part(row.body), small_prevouts: row.prevouts, small_witness: part(row.witness) },
+  }))
+  const chosen = Object.fromEntries(names.map((name) => [name, columns[name as keyof typeof columns]]))
+  return Buffer.from(new EncodedRows(table('txs', chosen), values as never).bytes)
+}
+
+const SMALL = 16 * 1024
+const PARTS = { small_body: 'bytes', small_prevouts: 'bytes', small_witness: 'bytes' } as const
+
 async function chainOf(hashes: readonly string[]): Promise<CanonicalBlocks> {
   const rows = table('blocks', { height: 'u32', hash: 'hash', time: 'u32' })
   const encoded = new EncodedRows(
@@ -111,6 +149,71 @@ async function chainOf(hashes: readonly string[]): Promise<CanonicalBlocks> {
   return CanonicalBlocks.NONE.extended(0, pages, hashes.length - 1)
 }
 
+describe('a large transaction', () => {
+  const chain = chainOf(['00'.repeat(32), OURS])
+  const large = txWith('w'.repeat(40_000))
+
+  it('has its witness, which is read alone', async () => {
+    const written = new Written()
+    written.write(OURS, [large])
+    const found = await transactionByTxid(written.tables, await chain, large.txid)
+    expect(found).toMatchObject({
+      body: large.body,
+      witness: large.witness,
+      witnessSize: large.witness.length,
+    })
+    expect(written.read).toEqual(['txs', 'txs'])
+  })
+
+  it('is read without its witness if that is not needed, and only with its block if only that is', async () => {
+    const written = new Written()
+    written.write(OURS, [large])
+    const found = await transactionByTxid(written.tables, await chain, large.txid, NO_WITNESS)
+    expect(found).toMatchObject({ body: large.body, witness: undefined, witnessSize: large.witness.length })
+    const confirmed = await confirmationsByTxid(written.tables, await chain, [large.txid])
+    expect(confirmed.get(large.txid)).toEqual({
+      ...{ txid: large.txid, height: HEIGHT, blockTag: blockTag(OURS), txIndex: 0, isDilithium: false },
+    })
+    expect(written.read).toEqual(['txs', 'txs'])
+    expect(written.bytes).toBeLessThan(500)
+  })
+
+  it('has its body read alone', async () => {
+    const paid = { value: 5n, script: Buffer.alloc(20_000) }
+    const input = {
+      prevTxid: 'ee'.repeat(32),
+      prevVout: 0,
+      scriptSig: Buffer.alloc(0),
+      sequence: 0,
+      witness: [],
+    }
+    const parts = { version: 2, locktime: 0, inputs: [input], outputs: [paid] }
+    const tx = readTx(new ByteReader(serializeTx(parts, false)))
+    const written = new Written()
+    written.write(OURS, [tx, txWith('small')])
+    const bodies: Buffer[] = []
+    await eachBody(written.tables, [tx.txid, txWith('small').txid, 'ab'.repeat(32)], ({ body }) => {
+      bodies.push(body)
+    })
+    expect(bodies).toEqual([tx.body, txWith('small').body])
+  })
+
+  it('has the witness of its own block if its row is replaced between two lookups', async () => {
+    const written = new Written()
+    const other = txWith('v'.repeat(40_000))
+    written.write(OURS, [large])
+    written.onRead = (count) => {
+      if (count !== 2) return
+      written.replace(OURS, large)
+      written.replace(OTHER, other)
+      written.write(OTHER, [other])
+    }
+    const found = await transactionByTxid(written.tables, await chain, large.txid)
+    expect(found?.witness).toEqual(large.witness)
+    expect(written.read).toEqual(['txs', 'txs', 'replaced_witnesses'])
+  })
+})
+
 describe('a transaction by its txid', () => {
   const tx = txWith('one')
   const chain = chainOf(['00'.repeat(32), OURS])
@@ -119,9 +222,8 @@ describe('a transaction by its txid', () => {
     const written = new Written()
     written.write(OTHER, [tx])
     written.write(OURS, [tx])
-    const found = await transactionsByTxid(written.tables, await chain, [tx.txid])
-    expect([...found.keys()]).toEqual([tx.txid])
-    expect(found.get(tx.txid)).toMatchObject({ blockTag: blockTag(OURS), body: tx.body, witness: tx.witness })
+    const found = await transactionByTxid(written.tables, await chain, tx.txid)
+    expect(found).toMatchObject({ blockTag: blockTag(OURS), body: tx.body, witness: tx.witness })
     expect(written.read).toEqual(['txs'])
     expect(written.tables.hasRead).toBe(false)
   })
@@ -133,7 +235,7 @@ describe('a transaction by its txid', () => {
       written.write(OURS, [txWith('', 9), same])
       written.write(OTHER, [same])
       written.collide(OURS, same.txid, 7)
-      const found = (await transactionsByTxid(written.tables, await chain, [same.txid])).get(same.txid)
+      const found = await transactionByTxid(written.tables, await chain, same.txid)
       const location = { height: HEIGHT, blockTag: blockTag(OURS), txIndex: 1, isDilithium: false }
       expect(found).toMatchObject({ ...location, txid: same.txid, body: same.body, witness: same.witness })
       expect(written.read).not.toContain('replaced_witnesses')
@@ -152,35 +254,31 @@ describe('a transaction by its txid', () => {
       written.replace(OTHER, txWith(other))
       written.write(OTHER, [txWith(other)])
       const { txid, witness } = txWith(ours)
-      const found = await transactionsByTxid(written.tables, await chain, [txid])
-      expect(found.get(txid)?.witness).toEqual(witness)
+      const found = await transactionByTxid(written.tables, await chain, txid)
+      expect(found?.witness).toEqual(witness)
     }
   })
 
   it('is not found if no block contains it, but not if its row is lost', async () => {
     const written = new Written()
-    expect((await transactionsByTxid(written.tables, await chain, [tx.txid])).size).toBe(0)
+    expect(await transactionByTxid(written.tables, await chain, tx.txid)).toBeUndefined()
     written.write(OURS, [tx])
     written.lose(tx.txid)
-    await expect(transactionsByTxid(written.tables, await chain, [tx.txid])).rejects.toThrow(
-      /lacks transaction/,
-    )
+    await expect(transactionByTxid(written.tables, await chain, tx.txid)).rejects.toThrow(/lacks transaction/)
   })
 
   it('is not found if only blocks of other branches contain it', async () => {
     const written = new Written()
     written.write(OTHER, [tx])
     written.collide(OURS, tx.txid, 0)
-    expect((await transactionsByTxid(written.tables, await chain, [tx.txid])).size).toBe(0)
+    expect(await transactionByTxid(written.tables, await chain, tx.txid)).toBeUndefined()
   })
 
   it('fails if its witness is missing, after which the reader checks the fence', async () => {
     const written = new Written()
     written.write(OURS, [txWith('one')])
     written.write(OTHER, [txWith('two')])
-    await expect(transactionsByTxid(written.tables, await chain, [tx.txid])).rejects.toThrow(
-      /lack the witness/,
-    )
+    await expect(transactionByTxid(written.tables, await chain, tx.txid)).rejects.toThrow(/lack the witness/)
     expect(written.tables.hasRead).toBe(true)
   })
 

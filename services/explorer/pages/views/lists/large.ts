@@ -1,6 +1,6 @@
 import { html } from '../../../../design/html.js'
 import { limit } from '../../../reads/arguments.js'
-import { whaleAlerts } from '../../../reads/mempool/whales.js'
+import { briefWhaleAlerts } from '../../../reads/mempool/whales.js'
 import { empty, heading } from '../../components/elements.js'
 import { largeTable } from '../../components/transactions.js'
 import { declarePage } from '../../page.js'
@@ -11,7 +11,7 @@ export const large = declarePage({
   args: { limit: limit(50, 100) },
   async view(page, { limit }) {
     const { t, read } = page
-    const { items } = await read(whaleAlerts, { limit })
+    const { items } = await read(briefWhaleAlerts, { limit })
     const body = html`${heading(t.large.title, t.large.about)}
     ${items.length === 0 ? empty(t.large.none) : largeTable(page, t.large.title, items)}`
     return { ...t.large, body, channels: ['whale-alerts'], json: '/whale-alerts' }

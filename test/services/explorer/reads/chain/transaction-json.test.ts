@@ -3,7 +3,13 @@ import { addressOf } from '../../../../../pipelines/chain/address.js'
 import { REGTEST } from '../../../../../pipelines/chain/networks.js'
 import { scriptType } from '../../../../../pipelines/chain/script.js'
 import { ByteReader } from '../../../../../pipelines/chain/bytes.js'
-import { parseTx, readTx, type SerializedTx, type Tx } from '../../../../../pipelines/chain/transaction.js'
+import {
+  parseTx,
+  readTx,
+  type SerializedTx,
+  serializeTx,
+  type Tx,
+} from '../../../../../pipelines/chain/transaction.js'
 import {
   transactionJson,
   type TransactionSource,
@@ -14,7 +20,7 @@ import { readFrames } from '../../../../harness/recording.js'
 
 const network = REGTEST
 
-type Source = Omit<TransactionSource, 'body' | 'witness' | 'txid' | 'network'>
+type Source = Omit<TransactionSource, 'body' | 'witness' | 'witnessSize' | 'txid' | 'network'>
 
 const BLOCK = { hash: 'ab'.repeat(32), height: 7, txIndex: 3 }
 const CONFIRMED: Source = {
@@ -22,7 +28,7 @@ const CONFIRMED: Source = {
 }
 
 const sourceOf = ({ txid, body, witness }: SerializedTx, source: Source): TransactionSource => ({
-  ...{ ...source, txid, body, witness, network },
+  ...{ ...source, txid, body, witness, witnessSize: witness.length, network },
 })
 
 /** The same transaction, field by field from the parsed one. */
@@ -54,6 +60,8 @@ function naive(tx: Tx, { block, coins, spends, time, full, isDilithium, fee }: S
       ...(full ? { witness: input.witness.map((item) => item.toString('hex')) } : {}),
       value: coins[vin]?.value.toString() ?? null,
       address: (coins[vin] && addressOf(coins[vin].script, network)) ?? null,
+      script_pub_key: coins[vin]?.script.toString('hex') ?? null,
+      script_type: coins[vin] === undefined ? null : scriptType(coins[vin].script, network),
     })),
     outputs: tx.outputs.map(({ value, script }, vout) => {
       const spend = spends.find(({ prevVout }) => prevVout === vout)
@@ -148,5 +156,52 @@ describe('the JSON of a transaction', () => {
       { witness: Buffer.concat([tx.witness, Buffer.alloc(1)]) },
     ])
       expect(() => transactionJson({ ...source, ...wrong })).toThrow(RangeError)
+  })
+
+  describe('with less than all', () => {
+    const long = Buffer.alloc(300, 0x6a)
+    const input = (index: number) => ({
+      ...{ prevTxid: 'ee'.repeat(32), prevVout: index, scriptSig: long, sequence: 0 },
+      witness: [Buffer.alloc(40, index)],
+    })
+    const outputs = [long, Buffer.alloc(128, 1), long].map((script) => ({ value: 5n, script }))
+    const parts = { version: 2, locktime: 0, inputs: [0, 1].map(input), outputs }
+    const tx = readTx(new ByteReader(serializeTx(parts, true)))
+    const source = sourceOf(tx, { ...CONFIRMED, coins: [{ value: 20n, script: long }, undefined] })
+    const written = (more: Partial<TransactionSource>) =>
+      JSON.parse(transactionJson({ ...source, ...more }).json) as Transaction
+
+    it('names what did not fit, and has all else', () => {
+      const all = written({})
+      const { inputs, outputs: shown, ...rest } = written({ witness: undefined, takes: () => false })
+      const { inputs: _, outputs: __, ...expected } = all
+      expect(rest).toEqual(expected)
+      expect(inputs.map(({ omitted }) => omitted)).toEqual([
+        ['script_sig', 'witness', 'script_pub_key'],
+        ['script_sig', 'witness'],
+      ])
+      expect(inputs[0]).toMatchObject({ script_sig: null, witness: null, script_pub_key: null, value: '20' })
+      expect(shown.map(({ omitted }) => omitted)).toEqual([['script_pub_key'], undefined, ['script_pub_key']])
+      expect(shown[1]?.script_pub_key).toBe('01'.repeat(128))
+      // Sizes are those of the whole transaction.
+      expect(all.size).toBe(tx.size)
+    })
+
+    it('has the first scripts that fit', () => {
+      let left = 700
+      const takes = (bytes: number): boolean => bytes <= left && (left -= bytes) >= 0
+      const { inputs, outputs: some } = written({ takes })
+      expect(inputs.flatMap(({ omitted = [] }) => omitted)).toEqual(['script_sig'])
+      expect(some.map(({ omitted }) => omitted?.length ?? 0)).toEqual([1, 0, 1])
+    })
+
+    it('has a range of the inputs and outputs, and the beginning of long scripts, with the figures of all', () => {
+      const detail = { inputs: { from: 1, count: 1 }, outputs: { from: 2, count: 9 }, maxBytes: 16 }
+      const { inputs, outputs: some, ...rest } = written({ detail })
+      expect(inputs).toMatchObject([{ vin: 1, script_sig: '6a'.repeat(16), witness: ['01'.repeat(16)] }])
+      expect(some).toMatchObject([{ vout: 2, script_pub_key: '6a'.repeat(16) }])
+      expect(rest).toMatchObject({ input_count: 2, output_count: 3, output_value: '15' })
+      expect(transactionJson({ ...source, detail }).spentFrom).toBe(Number.POSITIVE_INFINITY)
+    })
   })
 })

@@ -1,0 +1,124 @@
+import { coded } from '../../../pipelines/errors.js'
+import type { CancelSignal } from '../tables/cancellation.js'
+
+/**
+ * The maximum number of characters of witnesses, long scripts and payloads in the lists of one answer: with the other fields of usual
+ * transactions an answer stays below the 4 MiB that gRPC clients accept by default.
+ */
+const MAX_OPTIONAL = 3_000_000
+/** The maximum number of characters of an answer with several transactions. */
+const MAX_CHARACTERS = 16 * 2 ** 20
+/** The bytes of large answers that may be in the making at the same time. In memory each byte takes several. */
+const MAX_IN_MAKING = 32 * 2 ** 20
+/** Answers up to this size are made at once: as many as may be in progress take less memory than a few large ones. */
+const MAX_UNRESERVED = 256 * 1024
+
+/** Thrown for an answer that would be too large although all that may be left out was: 400. */
+export class AnswerTooLarge extends coded('HW_ANSWER_TOO_LARGE') {}
+
+/** Bounds the memory of answers that are being made. Those that do not fit wait for others, in order. */
+export class MakingMemory {
+  #used = 0
+  readonly #waiting: { readonly bytes: number; readonly begin: () => void }[] = []
+
+  constructor(private readonly maxBytes = MAX_IN_MAKING) {}
+
+  /** Takes memory when there is enough, or when no other answer has any. @throws the reason of the signal. */
+  async take(bytes: number, signal: CancelSignal): Promise<void> {
+    signal.throwIfAborted()
+    if (this.#waiting.length === 0 && this.#fits(bytes)) {
+      this.#used += bytes
+      return
+    }
+    const isTaken = await new Promise<boolean>((resolve) => {
+      const cancel = (): void => {
+        this.#waiting.splice(this.#waiting.indexOf(waiting), 1)
+        this.#next()
+        resolve(false)
+      }
+      const begin = (): void => {
+        signal.removeEventListener('abort', cancel)
+        this.#used += bytes
+        resolve(true)
+      }
+      const waiting = { bytes, begin }
+      this.#waiting.push(waiting)
+      signal.addEventListener('abort', cancel)
+    })
+    if (!isTaken) signal.throwIfAborted()
+  }
+
+  /** Returns memory. */
+  give(bytes: number): void {
+    this.#used -= bytes
+    this.#next()
+  }
+
+  #fits(bytes: number): boolean {
+    return this.#used === 0 || this.#used + bytes <= this.maxBytes
+  }
+
+  #next(): void {
+    for (
+      let first = this.#waiting[0];
+      first !== undefined && this.#fits(first.bytes);
+      [first] = this.#waiting
+    ) {
+      this.#waiting.shift()
+      first.begin()
+    }
+  }
+}
+
+/** The size of one answer, or of all reads of one operation. */
+export class AnswerSize {
+  #optional = 0
+  #characters = 0
+  #reserved = 0
+
+  constructor(
+    private readonly memory: MakingMemory,
+    private readonly signal: CancelSignal,
+    private readonly maxCharacters = MAX_CHARACTERS,
+  ) {}
+
+  /** Returns whether a witness, script or payload still fits into the lists of the answer, and counts it. */
+  readonly takes = (bytes: number): boolean => {
+    const characters = 2 * bytes
+    if (this.#optional + characters > MAX_OPTIONAL) return false
+    this.#optional += characters
+    return true
+  }
+
+  /** Counts an item of a list. @throws AnswerTooLarge if the answer has others, and becomes too large with it. */
+  add(characters: number): void {
+    const isFirst = this.#characters === 0
+    this.#characters += characters
+    if (this.#characters > this.maxCharacters && !isFirst)
+      throw new AnswerTooLarge(
+        `the answer would have more than ${String(this.maxCharacters)} characters: lower limit, or read the items one by one`,
+      )
+  }
+
+  /** Waits until there is memory for an answer of so many bytes. Replaces what was reserved before, if that was less. */
+  async reserve(bytes: number): Promise<void> {
+    const wanted = Math.min(bytes, this.maxCharacters)
+    if (wanted <= Math.max(MAX_UNRESERVED, this.#reserved)) return
+    // Given back first: answers that hold memory and wait for each other would never end.
+    this.release()
+    await this.memory.take(wanted, this.signal)
+    this.#reserved = wanted
+  }
+
+  /** Forgets what was counted, to make the answer again. */
+  reset(): void {
+    this.#optional = 0
+    this.#characters = 0
+  }
+
+  /** Returns the memory, when the answer is made or has failed. */
+  release(): void {
+    if (this.#reserved > 0) this.memory.give(this.#reserved)
+    this.#reserved = 0
+  }
+}
