@@ -5,6 +5,15 @@
 
 CREATE DATABASE IF NOT EXISTS headwater ON CLUSTER '{cluster}';
 
+CREATE TABLE IF NOT EXISTS headwater.address_order ON CLUSTER '{cluster}'
+(
+    `address_key` UInt64 CODEC(T64, LZ4),
+    `script_prefix` FixedString(5)
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
+ORDER BY (address_key, script_prefix)
+SETTINGS index_granularity = 1024, fsync_after_insert = 1;
+
 CREATE TABLE IF NOT EXISTS headwater.balance_floors ON CLUSTER '{cluster}'
 (
     `writer` UInt64,
@@ -50,7 +59,7 @@ CREATE TABLE IF NOT EXISTS headwater.blocks ON CLUSTER '{cluster}'
     `median_time` UInt32,
     `nonce` UInt32,
     `bits` UInt32,
-    `version` Int32,
+    `version` UInt32,
     `size` UInt32,
     `stripped_size` UInt32,
     `weight` UInt32,
@@ -60,7 +69,7 @@ CREATE TABLE IF NOT EXISTS headwater.blocks ON CLUSTER '{cluster}'
     `total_fees` UInt64,
     `total_output` UInt64,
     `subsidy` UInt64,
-    `miner_script` String,
+    `payouts` String,
     `coinbase_script` String,
     `chainwork` FixedString(32),
     `dilithium_tx_count` UInt32,
@@ -124,7 +133,8 @@ CREATE TABLE IF NOT EXISTS headwater.op_returns ON CLUSTER '{cluster}'
     `tx_index` UInt32,
     `txid` FixedString(32),
     `vout` UInt32,
-    `data` String
+    `data` String,
+    `is_script` UInt8
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
 ORDER BY (ordinal, height, block_tag)
@@ -243,11 +253,12 @@ CREATE TABLE IF NOT EXISTS headwater.script_outputs ON CLUSTER '{cluster}'
     `output_height` UInt32 CODEC(T64, LZ4),
     `height` UInt32 CODEC(T64, LZ4),
     `block_tag` UInt32,
-    `value` UInt64 CODEC(T64, LZ4)
+    `value` UInt64 CODEC(T64, LZ4),
+    `is_coinbase` UInt8
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
 ORDER BY (script_hash, spent, height_desc, txid, vout, block_tag, output_height)
-SETTINGS index_granularity = 512, fsync_after_insert = 1, min_compress_block_size = 4096, max_compress_block_size = 16384, merge_selector_base = 2;
+SETTINGS index_granularity = 512, min_compress_block_size = 4096, max_compress_block_size = 16384, merge_selector_base = 2, fsync_after_insert = 1;
 
 CREATE TABLE IF NOT EXISTS headwater.script_txs ON CLUSTER '{cluster}'
 (
@@ -265,7 +276,7 @@ CREATE TABLE IF NOT EXISTS headwater.script_txs ON CLUSTER '{cluster}'
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
 ORDER BY (script_hash, ordinal, height, block_tag)
-SETTINGS index_granularity = 256, fsync_after_insert = 1, min_compress_block_size = 4096, max_compress_block_size = 16384, merge_selector_base = 2;
+SETTINGS index_granularity = 256, min_compress_block_size = 4096, max_compress_block_size = 16384, merge_selector_base = 2, fsync_after_insert = 1;
 
 CREATE TABLE IF NOT EXISTS headwater.scripts ON CLUSTER '{cluster}'
 (
@@ -287,7 +298,7 @@ CREATE TABLE IF NOT EXISTS headwater.spends ON CLUSTER '{cluster}'
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
 ORDER BY (prev_txid, prev_vout, height, block_tag)
-SETTINGS index_granularity = 64, min_compress_block_size = 4096, max_compress_block_size = 16384, fsync_after_insert = 1, merge_selector_base = 2;
+SETTINGS index_granularity = 64, min_compress_block_size = 4096, max_compress_block_size = 16384, merge_selector_base = 2, fsync_after_insert = 1;
 
 CREATE TABLE IF NOT EXISTS headwater.tx_locations ON CLUSTER '{cluster}'
 (
@@ -298,7 +309,7 @@ CREATE TABLE IF NOT EXISTS headwater.tx_locations ON CLUSTER '{cluster}'
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
 ORDER BY (txid_prefix, height, block_tag, tx_index)
-SETTINGS index_granularity = 256, fsync_after_insert = 1, merge_selector_base = 2;
+SETTINGS index_granularity = 256, merge_selector_base = 2, fsync_after_insert = 1;
 
 CREATE TABLE IF NOT EXISTS headwater.txs ON CLUSTER '{cluster}'
 (
@@ -336,7 +347,8 @@ CREATE TABLE IF NOT EXISTS headwater.unspent_outputs ON CLUSTER '{cluster}'
     `height_desc` UInt32,
     `txid` FixedString(32),
     `vout` UInt32,
-    `value` UInt64
+    `value` UInt64,
+    `is_coinbase` UInt8
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
 ORDER BY (script_hash, at_height, at_tag, ordinal)
@@ -355,7 +367,5 @@ ORDER BY writer
 SETTINGS fsync_after_insert = 1, index_granularity = 8192;
 
 INSERT INTO headwater.migrations (id, name, checksum) VALUES
-    (8, '0008_schema.sql', '9834fc3dfa1f5777862c59ac773c2e91325b4e18708897046f76f0d32d673817'),
-    (9, '0009_small_compressed_blocks.sql', '5aed803c0aff2cfbc5d3f2c66dfdd4d3ee5004e3d07fb73729b35f9873ada852'),
-    (10, '0010_fewer_parts.sql', 'd6844f040ea672dc37827e3cc6ab0c814380e3f83c8e64f317fb3cc3ee2b30d5');
+    (11, '0011_schema.sql', 'c45dce1581bc3f20a627a64437d5a390ae5e612cf6d64bc258bdc8f0865ce0d4');
 

@@ -4,6 +4,18 @@
 
 CREATE DATABASE IF NOT EXISTS headwater ON CLUSTER '{cluster}';
 
+CREATE TABLE IF NOT EXISTS headwater.address_order_shard ON CLUSTER '{cluster}'
+(
+    `address_key` UInt64 CODEC(T64, LZ4),
+    `script_prefix` FixedString(5)
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
+ORDER BY (address_key, script_prefix)
+SETTINGS index_granularity = 1024, fsync_after_insert = 1;
+
+CREATE TABLE IF NOT EXISTS headwater.address_order ON CLUSTER '{cluster}' AS headwater.address_order_shard
+ENGINE = Distributed('{cluster}', 'headwater', 'address_order_shard', sipHash64(script_prefix));
+
 CREATE TABLE IF NOT EXISTS headwater.balance_floors_shard ON CLUSTER '{cluster}'
 (
     `writer` UInt64,
@@ -58,7 +70,7 @@ CREATE TABLE IF NOT EXISTS headwater.blocks_shard ON CLUSTER '{cluster}'
     `median_time` UInt32,
     `nonce` UInt32,
     `bits` UInt32,
-    `version` Int32,
+    `version` UInt32,
     `size` UInt32,
     `stripped_size` UInt32,
     `weight` UInt32,
@@ -68,7 +80,7 @@ CREATE TABLE IF NOT EXISTS headwater.blocks_shard ON CLUSTER '{cluster}'
     `total_fees` UInt64,
     `total_output` UInt64,
     `subsidy` UInt64,
-    `miner_script` String,
+    `payouts` String,
     `coinbase_script` String,
     `chainwork` FixedString(32),
     `dilithium_tx_count` UInt32,
@@ -141,7 +153,8 @@ CREATE TABLE IF NOT EXISTS headwater.op_returns_shard ON CLUSTER '{cluster}'
     `tx_index` UInt32,
     `txid` FixedString(32),
     `vout` UInt32,
-    `data` String
+    `data` String,
+    `is_script` UInt8
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
 ORDER BY (ordinal, height, block_tag)
@@ -284,11 +297,12 @@ CREATE TABLE IF NOT EXISTS headwater.script_outputs_shard ON CLUSTER '{cluster}'
     `output_height` UInt32 CODEC(T64, LZ4),
     `height` UInt32 CODEC(T64, LZ4),
     `block_tag` UInt32,
-    `value` UInt64 CODEC(T64, LZ4)
+    `value` UInt64 CODEC(T64, LZ4),
+    `is_coinbase` UInt8
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
 ORDER BY (script_hash, spent, height_desc, txid, vout, block_tag, output_height)
-SETTINGS index_granularity = 512, fsync_after_insert = 1, min_compress_block_size = 4096, max_compress_block_size = 16384, merge_selector_base = 2;
+SETTINGS index_granularity = 512, min_compress_block_size = 4096, max_compress_block_size = 16384, merge_selector_base = 2, fsync_after_insert = 1;
 
 CREATE TABLE IF NOT EXISTS headwater.script_outputs ON CLUSTER '{cluster}' AS headwater.script_outputs_shard
 ENGINE = Distributed('{cluster}', 'headwater', 'script_outputs_shard', sipHash64(script_hash));
@@ -309,7 +323,7 @@ CREATE TABLE IF NOT EXISTS headwater.script_txs_shard ON CLUSTER '{cluster}'
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
 ORDER BY (script_hash, ordinal, height, block_tag)
-SETTINGS index_granularity = 256, fsync_after_insert = 1, min_compress_block_size = 4096, max_compress_block_size = 16384, merge_selector_base = 2;
+SETTINGS index_granularity = 256, min_compress_block_size = 4096, max_compress_block_size = 16384, merge_selector_base = 2, fsync_after_insert = 1;
 
 CREATE TABLE IF NOT EXISTS headwater.script_txs ON CLUSTER '{cluster}' AS headwater.script_txs_shard
 ENGINE = Distributed('{cluster}', 'headwater', 'script_txs_shard', sipHash64(script_hash));
@@ -337,7 +351,7 @@ CREATE TABLE IF NOT EXISTS headwater.spends_shard ON CLUSTER '{cluster}'
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
 ORDER BY (prev_txid, prev_vout, height, block_tag)
-SETTINGS index_granularity = 64, min_compress_block_size = 4096, max_compress_block_size = 16384, fsync_after_insert = 1, merge_selector_base = 2;
+SETTINGS index_granularity = 64, min_compress_block_size = 4096, max_compress_block_size = 16384, merge_selector_base = 2, fsync_after_insert = 1;
 
 CREATE TABLE IF NOT EXISTS headwater.spends ON CLUSTER '{cluster}' AS headwater.spends_shard
 ENGINE = Distributed('{cluster}', 'headwater', 'spends_shard', sipHash64(substring(prev_txid, 1, 8)));
@@ -351,7 +365,7 @@ CREATE TABLE IF NOT EXISTS headwater.tx_locations_shard ON CLUSTER '{cluster}'
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
 ORDER BY (txid_prefix, height, block_tag, tx_index)
-SETTINGS index_granularity = 256, fsync_after_insert = 1, merge_selector_base = 2;
+SETTINGS index_granularity = 256, merge_selector_base = 2, fsync_after_insert = 1;
 
 CREATE TABLE IF NOT EXISTS headwater.tx_locations ON CLUSTER '{cluster}' AS headwater.tx_locations_shard
 ENGINE = Distributed('{cluster}', 'headwater', 'tx_locations_shard', sipHash64(txid_prefix));
@@ -398,7 +412,8 @@ CREATE TABLE IF NOT EXISTS headwater.unspent_outputs_shard ON CLUSTER '{cluster}
     `height_desc` UInt32,
     `txid` FixedString(32),
     `vout` UInt32,
-    `value` UInt64
+    `value` UInt64,
+    `is_coinbase` UInt8
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
 ORDER BY (script_hash, at_height, at_tag, ordinal)
@@ -423,7 +438,5 @@ CREATE TABLE IF NOT EXISTS headwater.writers ON CLUSTER '{cluster}' AS headwater
 ENGINE = Distributed('{cluster}_state', 'headwater', 'writers_shard');
 
 INSERT INTO headwater.migrations (id, name, checksum) VALUES
-    (8, '0008_schema.sql', '9834fc3dfa1f5777862c59ac773c2e91325b4e18708897046f76f0d32d673817'),
-    (9, '0009_small_compressed_blocks.sql', '5aed803c0aff2cfbc5d3f2c66dfdd4d3ee5004e3d07fb73729b35f9873ada852'),
-    (10, '0010_fewer_parts.sql', 'd6844f040ea672dc37827e3cc6ab0c814380e3f83c8e64f317fb3cc3ee2b30d5');
+    (11, '0011_schema.sql', 'c45dce1581bc3f20a627a64437d5a390ae5e612cf6d64bc258bdc8f0865ce0d4');
 

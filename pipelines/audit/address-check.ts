@@ -1,11 +1,18 @@
+import { hasAddress } from '../chain/address.js'
 import { coinsToBaseUnits } from '../chain/amount.js'
+import { addressKey } from '../chain/columns/address-order.js'
+import { networkNamed } from '../chain/networks.js'
 import { outpointOf } from '../chain/prevout.js'
 import { type NodeScannedSet, scannedSetReply } from '../node/replies.js'
-import { KEYS20, queryByKeys } from '../tables/keys.js'
+import { integerSet, KEYS20, queryByKeys } from '../tables/keys.js'
 import { type AuditContext, filterUpTo, type Findings, persisting, shownWith } from './audit.js'
 
+/** The number of digits of `address_order.script_prefix`. */
+const SCRIPT_PREFIX = 10
 /** The number of scripts per scan: the node reads all outputs for each request. */
 const AT_ONCE = 500
+/** Ends the amount of an output that a coinbase created. */
+const OF_COINBASE = ' of a coinbase'
 /** The number of scripts of a sample that are those with the largest balances. */
 const RICHEST = 20
 
@@ -65,7 +72,8 @@ async function compare(
   const hashes = scripts.map(({ hash }) => hash)
   const outputs = await queryByKeys<{ hash: string; outpoint: string; amount: string }>(
     db,
-    `SELECT lower(hex(script_hash)) AS hash, concat(lower(hex(txid)), ':', toString(vout)) AS outpoint, toString(any(value)) AS amount
+    `SELECT lower(hex(script_hash)) AS hash, concat(lower(hex(txid)), ':', toString(vout)) AS outpoint,
+       concat(toString(any(value)), if(max(is_coinbase) = 1, '${OF_COINBASE}', '')) AS amount
      FROM script_outputs WHERE script_hash IN ${KEYS20} AND ${filter}
      GROUP BY script_hash, txid, vout HAVING max(spent) = 0`,
     hashes,
@@ -78,23 +86,55 @@ async function compare(
     hashes,
   )
   const last = new Map(totals.map((row) => [row.hash, row]))
+  const places = await placesOf(context, scripts)
   for (const { hash, script } of scripts) {
     const reported = new Map(
       set.unspents
         .filter(({ scriptPubKey }) => scriptPubKey === script)
-        .map(({ txid, vout, amount }) => [outpointOf(txid, vout), coinsToBaseUnits(amount).toString()]),
+        .map(({ txid, vout, amount, coinbase }) => [
+          outpointOf(txid, vout),
+          { value: coinsToBaseUnits(amount), coinbase },
+        ]),
     )
     const indexed = new Map(
       outputs.filter((row) => row.hash === hash).map((row) => [row.outpoint, row.amount]),
     )
-    const sum = [...reported.values()].reduce((total, amount) => total + BigInt(amount), 0n)
+    const sum = [...reported.values()].reduce((total, { value }) => total + value, 0n)
     found.expect(`balance of script ${script}`, last.get(hash)?.balance ?? '0', sum)
     found.expect(`unspent outputs of script ${script}`, last.get(hash)?.unspent ?? '0', reported.size)
-    for (const outpoint of new Set([...reported.keys(), ...indexed.keys()]))
-      found.expect(
-        `output ${outpoint}`,
-        indexed.get(outpoint) ?? 'missing',
-        reported.get(outpoint) ?? 'not unspent',
-      )
+    for (const outpoint of new Set([...reported.keys(), ...indexed.keys()])) {
+      const output = reported.get(outpoint)
+      const own = indexed.get(outpoint) ?? 'missing'
+      const isMarked = output?.coinbase ?? own.endsWith(OF_COINBASE)
+      const expected =
+        output === undefined ? 'not unspent' : `${String(output.value)}${isMarked ? OF_COINBASE : ''}`
+      found.expect(`output ${outpoint}`, own, expected)
+    }
+    const place = places.get(hash)
+    if (last.has(hash) && place !== undefined)
+      found.expect(`script ${script} among the addresses`, place, true)
   }
+}
+
+/** Returns whether the scripts that have an address are in the order of addresses, by their hashes. */
+async function placesOf(
+  { db, view }: Pick<AuditContext, 'db' | 'view'>,
+  scripts: readonly Sampled[],
+): Promise<ReadonlyMap<string, boolean>> {
+  const network = networkNamed(view.head.chain)
+  const keys = new Map(
+    scripts.flatMap(({ hash, script }) => {
+      const bytes = Buffer.from(script, 'hex')
+      return hasAddress(bytes, network) ? [[hash, addressKey(bytes)] as const] : []
+    }),
+  )
+  if (keys.size === 0) return new Map()
+  const rows = await db.query<{ place: string }>(
+    `SELECT DISTINCT concat(toString(address_key), ' ', lower(hex(script_prefix))) AS place FROM address_order
+     WHERE address_key IN ${integerSet([...keys.values()])}`,
+  )
+  const places = new Set(rows.map(({ place }) => place))
+  return new Map(
+    [...keys].map(([hash, key]) => [hash, places.has(`${String(key)} ${hash.slice(0, SCRIPT_PREFIX)}`)]),
+  )
 }

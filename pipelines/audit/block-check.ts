@@ -1,6 +1,7 @@
 import { coinsToBaseUnits } from '../chain/amount.js'
 import { decodePrevouts } from '../chain/prevout.js'
 import { type Block, type BlockId, blockTag, parseBlock } from '../chain/block.js'
+import { encodePayouts, payoutsOf } from '../chain/columns/payouts.js'
 import { networkNamed } from '../chain/networks.js'
 import { parseBody, witnessTag } from '../chain/transaction.js'
 import type { NodeBlock } from '../node/replies.js'
@@ -54,7 +55,7 @@ export async function compareBlock(parts: Parts, height: number, found: Findings
   const { db, view } = parts
   const columns = `lower(hex(hash)) AS id, lower(hex(prev_hash)) AS prev, lower(hex(merkle_root)) AS root, time, median_time AS median,
     nonce, bits, version, size, stripped_size AS stripped, weight, tx_count AS txs, input_count AS inputs, output_count AS outputs,
-    total_fees AS fees, total_output AS output, lower(hex(blocks.chainwork)) AS work`
+    total_fees AS fees, total_output AS output, lower(hex(blocks.chainwork)) AS work, lower(hex(blocks.payouts)) AS payouts`
   type Row = Record<string, string | number> & { id: string }
   const [row] = await db.query<Row>(
     `SELECT ${columns} FROM blocks WHERE height = {height:UInt32} AND ${view.sqlFilter('height', 'hash')} LIMIT 1`,
@@ -87,6 +88,9 @@ export async function compareBlock(parts: Parts, height: number, found: Findings
     inputs: spending.reduce((count, { inputs }) => count + inputs.length, 0),
     outputs: parsed.txs.reduce((count, { outputs }) => count + outputs.length, 0),
     ...{ fees: sums.fees, output: sums.output, work: block.chainwork },
+    payouts: encodePayouts(payoutsOf(parsed.txs[0]?.outputs ?? [], networkNamed(view.head.chain))).toString(
+      'hex',
+    ),
   }
   for (const [name, value] of Object.entries(expected)) found.expect(`${name} ${at}`, row[name], value)
   await compareTransactions(db, { height, hash: row.id }, block, parsed, found)

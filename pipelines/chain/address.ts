@@ -105,13 +105,13 @@ function decodeBase58(address: string, network: Network): DecodedAddress | undef
 // Addresses are encoded here, because an answer contains several for each transaction, and the encoders of @scure/base take several
 // times as long.
 
-const BASE58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
+export const BASE58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 const CHECKSUM_BYTES = 4
 /** Base58 digits per byte: log(256) / log(58), rounded up. */
 const DIGITS_PER_BYTE = 1.37
 
 /** Returns a version byte and a hash in base58 with a checksum. */
-function encodeBase58check(version: number, hash: Uint8Array): string {
+export function encodeBase58check(version: number, hash: Uint8Array): string {
   const length = 1 + hash.length
   const bytes = Buffer.allocUnsafe(length + CHECKSUM_BYTES)
   bytes.writeUInt8(version)
@@ -145,7 +145,7 @@ function encodeBase58(bytes: Buffer): string {
   return text
 }
 
-const BECH32 = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l'
+export const BECH32 = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l'
 const GENERATORS = [0x3b6a57b2, 0x26508e6d, 0x1ea119fa, 0x3d4233dd, 0x2a1462b3]
 /** The bits that the checksum changes for each value of the five bits that leave it. */
 const FEEDBACK = Int32Array.from({ length: 32 }, (_, top) =>
@@ -159,7 +159,7 @@ const step = (checksum: number, value: number): number =>
   ((checksum & 0x1ff_ffff) << 5) ^ value ^ (FEEDBACK[checksum >>> 25] as number)
 
 /** Returns a witness program as an address: in bech32 for version 0, in bech32m for the others. */
-function encodeWitnessProgram(hrp: string, version: number, program: Uint8Array): string {
+export function encodeWitnessProgram(hrp: string, version: number, program: Uint8Array): string {
   let checksum = 1
   for (let at = 0; at < hrp.length; at++) checksum = step(checksum, hrp.charCodeAt(at) >> 5)
   checksum = step(checksum, 0)

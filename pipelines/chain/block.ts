@@ -6,6 +6,7 @@ import { readTx, type SerializedTx, weightOf } from './transaction.js'
 export const HEADER_SIZE = 80
 
 export interface BlockHeader {
+  /** Unsigned, like every 32-bit field; the node prints this one signed. */
   readonly version: number
   readonly prevHash: string
   readonly merkleRoot: string
@@ -41,7 +42,7 @@ export interface Block {
 export function parseHeader(bytes: Uint8Array): BlockHeader {
   const reader = new ByteReader(bytes.subarray(0, HEADER_SIZE))
   return {
-    version: reader.i32(),
+    version: reader.u32(),
     prevHash: reverseHex(reader.bytes(32)),
     merkleRoot: reverseHex(reader.bytes(32)),
     time: reader.u32(),
@@ -52,7 +53,7 @@ export function parseHeader(bytes: Uint8Array): BlockHeader {
 
 export function serializeHeader(header: BlockHeader): Buffer {
   return new ByteWriter(HEADER_SIZE)
-    .i32(header.version)
+    .u32(header.version)
     .bytes(internalBytes(header.prevHash))
     .bytes(internalBytes(header.merkleRoot))
     .u32(header.time)

@@ -28,10 +28,6 @@ export class ByteReader {
     return this.#bytes.readUInt32LE(this.#advance(4))
   }
 
-  i32(): number {
-    return this.#bytes.readInt32LE(this.#advance(4))
-  }
-
   u64(): bigint {
     return this.#bytes.readBigUInt64LE(this.#advance(8))
   }
@@ -93,12 +89,6 @@ export class ByteWriter {
   u32(value: number): this {
     const at = this.#reserve(4)
     this.#bytes.writeUInt32LE(value, at)
-    return this
-  }
-
-  i32(value: number): this {
-    const at = this.#reserve(4)
-    this.#bytes.writeInt32LE(value, at)
     return this
   }
 

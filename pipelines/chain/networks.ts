@@ -112,6 +112,9 @@ export function networkOfNode(nodeName: string, genesisHash: string): Network | 
   return named.find((network) => network.genesisHash === genesisHash) ?? named[0]
 }
 
+/** The number of blocks after which an output of a coinbase can be spent: one at height h in block h + 100 at the earliest. */
+export const COINBASE_MATURITY = 100
+
 /** Returns the subsidy of a block at a height, in base units. */
 export function subsidy(height: number, { firstSubsidy, halvingInterval }: Network): bigint {
   const halvings = Math.floor(height / halvingInterval)

@@ -169,15 +169,25 @@ export function isUnspendable(script: Buffer): boolean {
   return (script.length > 0 && script[0] === OP.RETURN) || script.length > MAX_SCRIPT_SIZE
 }
 
-/**
- * Returns the data of an OP_RETURN output: the concatenated pushes, or everything after the opcode if it contains other
- * instructions; undefined for other scripts.
- */
-export function opReturnPayload(script: Buffer): Buffer | undefined {
+/** The data of an OP_RETURN output. */
+export interface OpReturnPayload {
+  /** What the script pushes, or the script after OP_RETURN if it contains more than complete pushes of data. */
+  readonly data: Buffer
+  /** True for the script after OP_RETURN. */
+  readonly isScript: boolean
+}
+
+/** Returns the data of an OP_RETURN output, undefined for other scripts. */
+export function opReturnPayload(script: Buffer): OpReturnPayload | undefined {
   if (script[0] !== OP.RETURN) return undefined
   const pushes = readScript(script.subarray(1))?.map(({ data }) => data)
-  if (pushes === undefined || pushes.includes(undefined)) return script.subarray(1)
-  return Buffer.concat(pushes as Buffer[])
+  if (pushes === undefined || pushes.includes(undefined)) return { data: script.subarray(1), isScript: true }
+  return { data: Buffer.concat(pushes as Buffer[]), isScript: false }
+}
+
+/** Returns the concatenated data that an OP_RETURN output pushes. Opcodes that push a number (OP_1 to OP_16) push no data. */
+export function pushedData({ data, isScript }: OpReturnPayload): Buffer {
+  return isScript ? Buffer.concat([...opcodes(data)].map((each) => each?.data ?? Buffer.alloc(0))) : data
 }
 
 /** Returns whether an output of a coinbase commits to the witnesses of its block (BIP 141). */

@@ -18,6 +18,7 @@ export interface TxOutput {
 export interface Tx {
   readonly txid: string
   readonly wtxid: string
+  /** Unsigned, as Bitcoin Core prints it from version 28 on. */
   readonly version: number
   readonly locktime: number
   readonly inputs: readonly TxInput[]
@@ -78,7 +79,7 @@ export interface SerializedTx extends Tx {
 /** Reads one transaction. Its serialisations are views where possible. @throws RangeError for invalid bytes. */
 export function readTx(reader: ByteReader): SerializedTx {
   const from = reader.offset
-  const version = reader.i32()
+  const version = reader.u32()
   let count = reader.compactSize()
   const segwit = count === 0
   if (segwit) {
@@ -152,7 +153,7 @@ function readWitness(reader: ByteReader): Buffer[] {
 /** Serialises a transaction. @param withWitness includes the witnesses, if it has any. */
 export function serializeTx(tx: TxParts, withWitness: boolean): Buffer {
   const witnessed = withWitness && tx.inputs.some((input) => input.witness.length > 0)
-  const writer = new ByteWriter().i32(tx.version)
+  const writer = new ByteWriter().u32(tx.version)
   if (witnessed) writer.u8(0).u8(1)
   writer.compactSize(tx.inputs.length)
   for (const input of tx.inputs) {

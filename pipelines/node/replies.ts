@@ -96,7 +96,11 @@ const ScannedSet = Type.Object({
   height: Height,
   bestblock: Hash,
   unspents: Type.Array(
-    Type.Object({ txid: Hash, vout: Type.Integer(), scriptPubKey: Hex, amount: Coins, height: Height }),
+    Type.Object({
+      ...{ txid: Hash, vout: Type.Integer(), scriptPubKey: Hex, amount: Coins, height: Height },
+      // From Bitcoin Core 26 on.
+      coinbase: Type.Optional(Type.Boolean()),
+    }),
   ),
 })
 

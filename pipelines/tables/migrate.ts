@@ -16,7 +16,7 @@ interface Migration {
 }
 
 /** The number of the migration that creates all tables. A database with lower ones has tables of another form. */
-const SCHEMA = 8
+const SCHEMA = 11
 
 /** Thrown if the database has other migrations than this version: only a matching version may use it. */
 export class MigrationMismatch extends coded('HW_SCHEMA_MISMATCH', StartRefused) {}

@@ -6,7 +6,6 @@ export interface ColumnTypes {
   /** Stored as u8. */
   readonly bool: boolean
   readonly u32: number
-  readonly i32: number
   readonly u64: bigint
   /** A number of things, far below 2⁵³; stored as u64. */
   readonly count: number
@@ -23,6 +22,8 @@ export interface ColumnTypes {
   readonly hash20: string
   /** The first 8 bytes of a hash: 16 hex digits; stored as FixedString(8). */
   readonly hash8: string
+  /** The first 5 bytes of a hash: 10 hex digits; stored as FixedString(5). */
+  readonly hash5: string
   readonly hashes: readonly string[]
   /** Array(UInt16). */
   readonly u16s: readonly number[]
@@ -37,7 +38,6 @@ const SERVER_TYPES: Readonly<Record<keyof ColumnTypes, string>> = {
   u8: 'UInt8',
   bool: 'UInt8',
   u32: 'UInt32',
-  i32: 'Int32',
   u64: 'UInt64',
   count: 'UInt64',
   sum: 'UInt64',
@@ -47,6 +47,7 @@ const SERVER_TYPES: Readonly<Record<keyof ColumnTypes, string>> = {
   hash: 'FixedString(32)',
   hash20: 'FixedString(20)',
   hash8: 'FixedString(8)',
+  hash5: 'FixedString(5)',
   hashes: 'Array(FixedString(32))',
   u16s: 'Array(UInt16)',
   bytes: 'String',
@@ -102,8 +103,6 @@ class RowWriter {
         return void this.#room(1).writeUInt8(Number(value), this.#took(1))
       case 'u32':
         return void this.#room(4).writeUInt32LE(value as number, this.#took(4))
-      case 'i32':
-        return void this.#room(4).writeInt32LE(value as number, this.#took(4))
       case 'u64':
       case 'sum':
         return this.#u64(value as bigint)
@@ -124,6 +123,8 @@ class RowWriter {
         return this.#hashOf(column, value as string, 20)
       case 'hash8':
         return this.#hash(value as string, 8)
+      case 'hash5':
+        return this.#hash(value as string, 5)
       case 'hashes':
         return this.#hashes(value as readonly string[])
       case 'bytes':
@@ -280,8 +281,6 @@ export class RowReader {
         return this.#bytes.readUInt8(this.#skip(1)) === 1
       case 'u32':
         return this.#bytes.readUInt32LE(this.#skip(4))
-      case 'i32':
-        return this.#bytes.readInt32LE(this.#skip(4))
       case 'u64':
       case 'sum':
         return this.#bytes.readBigUInt64LE(this.#skip(8))
@@ -302,6 +301,8 @@ export class RowReader {
         return this.#hash(20)
       case 'hash8':
         return this.#hash(8)
+      case 'hash5':
+        return this.#hash(5)
       case 'hashes':
         return this.#list(() => this.#hash())
       case 'bytes':

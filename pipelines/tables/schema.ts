@@ -1,6 +1,6 @@
 import { type Row, table } from './rowbinary.js'
 
-// The columns of the tables; `migrations/0008_schema.sql` describes them. Those of `heads` are in `head.ts`.
+// The columns of the tables; `migrations/0011_schema.sql` describes them. Those of `heads` are in `head.ts`.
 
 /** The columns by which a row names its block. */
 const BLOCK = { height: 'u32', block_tag: 'u32' } as const
@@ -23,7 +23,7 @@ export const BLOCKS = table('blocks', {
   median_time: 'u32',
   nonce: 'u32',
   bits: 'u32',
-  version: 'i32',
+  version: 'u32',
   size: 'u32',
   stripped_size: 'u32',
   weight: 'u32',
@@ -33,7 +33,7 @@ export const BLOCKS = table('blocks', {
   total_fees: 'u64',
   total_output: 'u64',
   subsidy: 'u64',
-  miner_script: 'bytes',
+  payouts: 'bytes',
   coinbase_script: 'bytes',
   chainwork: 'hash',
   dilithium_tx_count: 'u32',
@@ -118,6 +118,7 @@ export const SCRIPT_OUTPUTS = table('script_outputs', {
   output_height: 'u32',
   ...BLOCK,
   value: 'u64',
+  is_coinbase: 'bool',
 })
 
 /** The columns of `unspent_lists` that readers need. */
@@ -151,9 +152,12 @@ export const OP_RETURNS = table('op_returns', {
   txid: 'hash',
   vout: 'u32',
   data: 'bytes',
+  is_script: 'bool',
 })
 
 export const SCRIPTS = table('scripts', { script_hash: 'hash20', script: 'bytes' })
+
+export const ADDRESS_ORDER = table('address_order', { address_key: 'u64', script_prefix: 'hash5' })
 
 /** Returns the value of the columns `height_desc` for a height: the newest block sorts first. */
 export function heightDesc(height: number): number {

@@ -21,6 +21,7 @@ const EXPRESSIONS: Partial<Record<keyof ColumnTypes, (column: string) => string>
   hash: (column) => `lower(hex(${column}))`,
   hash20: (column) => `lower(hex(${column}))`,
   hash8: (column) => `lower(hex(${column}))`,
+  hash5: (column) => `lower(hex(${column}))`,
   hashes: (column) => `arrayMap(each -> lower(hex(each)), ${column})`,
   bytes: (column) => `base64Encode(${column})`,
   ms: (column) => `toUnixTimestamp64Milli(${column})`,

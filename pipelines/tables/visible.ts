@@ -17,25 +17,26 @@ export const BLOCK_TABLES = [
 
 export type BlockTable = (typeof BLOCK_TABLES)[number]
 
-/** Point tables: the key of each, and the table and column that contain the keys of its visible rows. */
-const POINT_TABLES = {
+/** Tables whose rows belong to no block: the key of each, and the table and column that contain the keys of its visible rows. */
+const KEYED_TABLES = {
   block_heights: ['hash', 'blocks', 'hash'],
   txs: ['txid', 'block_txs', 'txid'],
   scripts: ['script_hash', 'script_txs', 'script_hash'],
+  address_order: ['script_prefix', 'script_txs', 'toFixedString(substring(script_hash, 1, 5), 5)'],
 } as const
 
-export type PointTable = keyof typeof POINT_TABLES
+export type KeyedTable = keyof typeof KEYED_TABLES
 
-export const VISIBLE_TABLES = [...BLOCK_TABLES, ...(Object.keys(POINT_TABLES) as PointTable[])] as const
+export const VISIBLE_TABLES = [...BLOCK_TABLES, ...(Object.keys(KEYED_TABLES) as KeyedTable[])] as const
 
 /**
  * Returns SQL for all rows of a table that are visible in a view, each once.
  * @param database qualifies the table, so that one query can compare two databases.
  */
-export function visibleRowsQuery(table: BlockTable | PointTable, view: ChainView, database: string): string {
+export function visibleRowsQuery(table: BlockTable | KeyedTable, view: ChainView, database: string): string {
   const visible = view.tagFilter()
-  if (!(table in POINT_TABLES)) return `SELECT DISTINCT * FROM ${database}.${table} WHERE ${visible}`
-  const [key, source, column] = POINT_TABLES[table as PointTable]
+  if (!(table in KEYED_TABLES)) return `SELECT DISTINCT * FROM ${database}.${table} WHERE ${visible}`
+  const [key, source, column] = KEYED_TABLES[table as KeyedTable]
   const keys = `SELECT ${column} FROM ${database}.${source} WHERE ${visible}`
   const found = `SELECT * FROM ${database}.${table} WHERE ${key} IN (${keys})`
   return table === 'txs' ? transactionsQuery(found, visible, database) : `SELECT DISTINCT * FROM (${found})`

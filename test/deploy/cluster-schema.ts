@@ -26,6 +26,7 @@ export const SHARDED_BY: Readonly<Record<string, string>> = {
   unspent_outputs: 'script_hash',
   unspent_lists: 'script_hash',
   scripts: 'script_hash',
+  address_order: 'script_prefix',
   script_balances: 'script_hash',
   ranked_balances: 'script_hash',
   ranking_changes: 'script_hash',

@@ -27,6 +27,7 @@ export const BUSY = {
       vout: 0,
       height: Math.floor(n / PER_BLOCK),
       value: String(1000 + n),
+      isCoinbase: n % 3 === 0,
     }))
     return outputs.sort((one, other) => other.height - one.height || (one.txid < other.txid ? -1 : 1))
   },
@@ -42,12 +43,12 @@ export async function writeBusyScript(db: Database, scriptHash: string): Promise
   const all = `SELECT number AS n, intDiv(n, ${String(PER_BLOCK)}) AS made, SHA256(toString(n)) AS txid,
     least(made + 1 + n % 100, ${String(BUSY.tip)}) AS gone FROM numbers(${String(BLOCKS * PER_BLOCK)})`
   await db.command(
-    `INSERT INTO script_outputs SELECT ${script}, 0, 4294967295 - made, txid, 0, made, made, ${block('made')}, 1000 + n FROM (${all})`,
+    `INSERT INTO script_outputs SELECT ${script}, 0, 4294967295 - made, txid, 0, made, made, ${block('made')}, 1000 + n, n % 3 = 0 FROM (${all})`,
   )
   // One output of a hundred is unspent; the last thousand were spent above the list.
   const spent = `SELECT *, if(n % 1000 = 1, ${String(BUSY.tip - 5)}, gone) AS at FROM (${all}) WHERE n % 100 != 0`
   await db.command(
-    `INSERT INTO script_outputs SELECT ${script}, 1, 4294967295 - at, txid, 0, made, at, ${block('at')}, 1000 + n FROM (${spent})`,
+    `INSERT INTO script_outputs SELECT ${script}, 1, 4294967295 - at, txid, 0, made, at, ${block('at')}, 1000 + n, 0 FROM (${spent})`,
   )
   const columns = 'script_hash, ordinal, height, block_tag, unspent_count'
   const later = `(SELECT count() FROM script_outputs WHERE spent = 1 AND height > ${String(BUSY.listedAt)})`

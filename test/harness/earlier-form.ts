@@ -1,6 +1,6 @@
 import type { Database } from '../../pipelines/tables/clickhouse.js'
 
-/** Makes a database as the versions before the eighth migration did, as far as it is read before its rows are written again. */
+/** Makes a database as the versions before the eleventh migration did, as far as it is read before its rows are written again. */
 export async function earlierForm(db: Database): Promise<void> {
   await db.createIfAbsent()
   const engine = 'ENGINE = ReplacingMergeTree ORDER BY'
@@ -21,7 +21,7 @@ export async function earlierForm(db: Database): Promise<void> {
     `CREATE TABLE blocks (height UInt32, hash FixedString(32), prev_hash FixedString(32)) ${engine} (height, hash)`,
   )
   await db.command(
-    "INSERT INTO migrations (id, name, checksum) SELECT number + 1, concat('000', toString(number + 1), '_earlier.sql'), '' FROM numbers(7)",
+    "INSERT INTO migrations (id, name, checksum) SELECT number + 1, concat('000', toString(number + 1), '_earlier.sql'), '' FROM numbers(10)",
   )
 }
 

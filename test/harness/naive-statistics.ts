@@ -101,6 +101,7 @@ export interface NaiveOpReturn {
   readonly vout: number
   readonly block_height: number
   readonly data_hex: string
+  readonly data_text: string | null
 }
 
 /** Newest first. The recording's payloads are one push each. */
@@ -113,7 +114,10 @@ export function naiveOpReturns(blocks: readonly NodeBlock[]): NaiveOpReturn[] {
         if (!hex.startsWith('6a') || (isCoinbase(each) && hex.startsWith('6a24aa21a9ed'))) continue
         const first = Number.parseInt(hex.slice(2, 4), 16)
         const data_hex = hex.slice(first === 0x4d ? 8 : first === 0x4c ? 6 : 4)
-        found.push({ txid: each.txid, vout: n, block_height: height, data_hex })
+        const text = Buffer.from(data_hex, 'hex').toString('utf8')
+        const isText = Buffer.from(text).toString('hex') === data_hex && /^\P{Cc}+$/u.test(text)
+        const data_text = isText ? text : null
+        found.push({ txid: each.txid, vout: n, block_height: height, data_hex, data_text })
       }
     }
   }
@@ -129,7 +133,7 @@ export function naiveMoved(tx: NodeTx): bigint | undefined {
     .reduce((sum, { value }) => sum + baseUnits(value), 0n)
 }
 
-/** Returns mining pools of the newest `window` blocks, identified by payout address, then by tag. */
+/** Returns mining pools of the newest `window` blocks, identified by the largest payout to an address of a pool, then by tag. */
 export function naivePools(
   blocks: readonly NodeBlock[],
   window: number,
@@ -141,13 +145,15 @@ export function naivePools(
 ): Record<string, number> {
   const counts: Record<string, number> = {}
   for (const { tx } of blocks.slice(-window)) {
-    const miner = tx[0]?.vout.find(({ scriptPubKey }) => scriptPubKey.address !== undefined)?.scriptPubKey
-      .address
+    const payouts = [...(tx[0]?.vout ?? [])]
+      .filter(({ value, scriptPubKey: { address } }) => baseUnits(value) > 0n && address !== undefined)
+      .sort((one, other) => Number(baseUnits(other.value) - baseUnits(one.value)))
+      .map(({ scriptPubKey: { address = '' } }) => address)
     const text = Buffer.from(tx[0]?.vin[0]?.coinbase ?? '', 'hex')
       .toString('latin1')
       .toLowerCase()
     const pool =
-      pools.find(({ addresses }) => miner !== undefined && addresses.includes(miner)) ??
+      payouts.flatMap((payee) => pools.find(({ addresses }) => addresses.includes(payee)) ?? [])[0] ??
       pools.find(({ tags }) => tags.some((tag) => text.includes(tag.toLowerCase())))
     counts[pool?.name ?? 'Unknown'] = (counts[pool?.name ?? 'Unknown'] ?? 0) + 1
   }

@@ -13,6 +13,7 @@ export interface NaiveOutput {
   readonly vout: number
   readonly height: number | null
   readonly value: string
+  readonly is_coinbase: boolean
 }
 
 /** Oracle of what wallets ask for: computed from all blocks of a chain and the mempool, as the node printed them. */
@@ -39,7 +40,7 @@ export class NaiveWallet {
   unspent(script: string): NaiveOutput[] {
     return [...this.#outputs]
       .filter(([outpoint, output]) => output.script === script && !this.#spenders.has(outpoint))
-      .map(([, { txid, vout, height, value }]) => ({ txid, vout, height, value }))
+      .map(([, { script: _, ...output }]) => output)
       .sort(
         (one, other) =>
           (other.height ?? Infinity) - (one.height ?? Infinity) ||
@@ -52,7 +53,8 @@ export class NaiveWallet {
       if (txid !== undefined) this.#spenders.set(`${txid}:${String(vout)}`, { txid: tx.txid, vin, height })
     if (height === 0) return
     for (const { n, value, scriptPubKey } of tx.vout) {
-      const output = { txid: tx.txid, vout: n, height, value: baseUnits(value).toString() }
+      const is_coinbase = tx.vin[0]?.txid === undefined
+      const output = { txid: tx.txid, vout: n, height, value: baseUnits(value).toString(), is_coinbase }
       if (!scriptPubKey.hex.startsWith('6a'))
         this.#outputs.set(`${tx.txid}:${String(n)}`, { ...output, script: scriptPubKey.hex })
     }

@@ -188,6 +188,26 @@ describe('an audit of the recording', () => {
       found: /^days: active addresses of/m,
     },
     {
+      title: 'a wrong mark of coinbase outputs',
+      table: 'script_outputs',
+      where: 'spent = 0',
+      set: 'is_coinbase = 1 - is_coinbase',
+      found: /^addresses: output \w{64}:\d+/m,
+    },
+    {
+      title: 'addresses that are not found by their beginning',
+      table: 'address_order',
+      where: '1',
+      found: /^addresses: script \w+ among the addresses/m,
+    },
+    {
+      title: 'wrong payouts',
+      table: 'blocks',
+      where: '1',
+      set: "payouts = unhex('0151')",
+      found: /^blocks: payouts of block/m,
+    },
+    {
       title: 'a missing transaction',
       table: 'block_txs',
       where: 'height = 650 AND tx_index = 0',

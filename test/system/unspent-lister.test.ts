@@ -100,7 +100,7 @@ describe('lists of unspent outputs, built while events are applied', () => {
   async function write(scripts: number, total = TIP): Promise<void> {
     const script = "substring(SHA256(concat('script ', toString(intDiv(number, 40)))), 1, 20)"
     await db.command(
-      `INSERT INTO script_outputs SELECT ${script}, 0, 4294967295 - number % 40, SHA256(toString(number)), 0, number % 40, number % 40, 0, 7
+      `INSERT INTO script_outputs SELECT ${script}, 0, 4294967295 - number % 40, SHA256(toString(number)), 0, number % 40, number % 40, 0, 7, 0
        FROM numbers(${String(40 * scripts)})`,
     )
     await db.command(

@@ -83,7 +83,7 @@ describe('lists of unspent outputs', () => {
           const coin = { txid: hex(`${hash} ${String(index)}`), height, value: random(1_000) }
           unspent.push(coin)
           outputs.push(
-            `(unhex('${SCRIPT}'), 0, ${depth}, unhex('${coin.txid}'), 0, ${String(height)}, ${row(height, hash)}, ${String(coin.value)})`,
+            `(unhex('${SCRIPT}'), 0, ${depth}, unhex('${coin.txid}'), 0, ${String(height)}, ${row(height, hash)}, ${String(coin.value)}, ${String(Number(coin.value % 3 === 0))})`,
           )
         }
         for (let index = 0; index < 5; index++) {
@@ -91,7 +91,7 @@ describe('lists of unspent outputs', () => {
           if (coin === undefined) continue
           const of = `unhex('${coin.txid}'), 0, ${String(coin.height)}`
           outputs.push(
-            `(unhex('${SCRIPT}'), 1, ${depth}, ${of}, ${row(height, hash)}, ${String(coin.value)})`,
+            `(unhex('${SCRIPT}'), 1, ${depth}, ${of}, ${row(height, hash)}, ${String(coin.value)}, 0)`,
           )
         }
         totals.push(
@@ -110,7 +110,9 @@ describe('lists of unspent outputs', () => {
       `SELECT lower(hex(txid)) AS txid, any(output_height) AS made, toString(any(script_outputs.value)) AS value FROM script_outputs
        WHERE ${filter} GROUP BY script_outputs.txid HAVING max(spent) = 0 ORDER BY any(output_height) DESC, txid`,
     )
-    return rows.map(({ txid, made, value }) => ({ txid, vout: 0, height: made, value }))
+    return rows.map(({ txid, made, value }) => {
+      return { txid, vout: 0, height: made, value, isCoinbase: Number(value) % 3 === 0 }
+    })
   }
 
   it('give every page as it is without them, whatever was listed, on either branch', async () => {
@@ -192,7 +194,7 @@ describe('a list of unspent outputs', () => {
   beforeAll(async () => {
     const script = `unhex('${SCRIPT}')`
     await database().command(
-      `INSERT INTO script_outputs SELECT ${script}, 0, 4294967295 - number, SHA256(toString(number)), 0, number, number, ${tagOf('SHA256(toString(number))')}, 7
+      `INSERT INTO script_outputs SELECT ${script}, 0, 4294967295 - number, SHA256(toString(number)), 0, number, number, ${tagOf('SHA256(toString(number))')}, 7, 0
        FROM numbers(3)`,
     )
     await database().command(

@@ -164,7 +164,7 @@ describe.skipIf(COMMITS[0] === '').each(COMMITS)('a data directory that %s wrote
     startOne('engine', ROOT)
     const refusal = isConverted
       ? 'Is a directory: Attempting to open main database file'
-      : 'was upgraded by a newer version: it has migration 0008_schema.sql'
+      : 'was upgraded by a newer version: it has migration 0011_schema.sql'
     // A poller uses only the log.
     for (const name of [...(isConverted ? ['poller'] : []), 'materializer', 'explorer']) {
       const earlier = startOne(name, root)

@@ -117,8 +117,8 @@ describe('what wallets ask for, on a chain with reorganisations', () => {
           expect(body.items).toHaveLength(Math.min(limit, expected.length - offset))
           items.push(...body.items)
         }
-        const shown = items.map(({ txid, vout, block_height, value }) => {
-          return { txid, vout, height: block_height, value }
+        const shown = items.map(({ txid, vout, block_height, value, is_coinbase }) => {
+          return { txid, vout, height: block_height, value, is_coinbase }
         })
         const confirmed = shown.filter(({ height }) => height !== null)
         expect(confirmed).toEqual(expected.filter(({ height }) => height !== null))

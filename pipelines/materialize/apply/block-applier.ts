@@ -1,7 +1,14 @@
 import type { BlockId } from '../../chain/block.js'
 import { dayOf } from '../../chain/day.js'
 import { EncodedRows } from '../../tables/rowbinary.js'
-import { BLOCKS, OP_RETURNS, SCRIPT_BALANCES, SCRIPT_TXS, SCRIPTS } from '../../tables/schema.js'
+import {
+  ADDRESS_ORDER,
+  BLOCKS,
+  OP_RETURNS,
+  SCRIPT_BALANCES,
+  SCRIPT_TXS,
+  SCRIPTS,
+} from '../../tables/schema.js'
 import type { ChangedBlock, ScriptChanges } from './script-changes.js'
 import type { Sums } from './sums.js'
 import { addTouch, columnsOf, type Script } from './totals.js'
@@ -11,6 +18,7 @@ export class CumulativeRows {
   readonly blocks = new EncodedRows(BLOCKS)
   readonly scriptTxs = new EncodedRows(SCRIPT_TXS)
   readonly scripts = new EncodedRows(SCRIPTS)
+  readonly addressOrder = new EncodedRows(ADDRESS_ORDER)
   readonly scriptBalances = new EncodedRows(SCRIPT_BALANCES)
   readonly opReturns = new EncodedRows(OP_RETURNS)
   /** The blocks and the ids of their transactions. */
@@ -20,7 +28,7 @@ export class CumulativeRows {
   readonly changes = new Map<string, number>()
 
   get tables(): readonly EncodedRows[] {
-    return [this.scriptTxs, this.scripts, this.scriptBalances, this.opReturns]
+    return [this.scriptTxs, this.scripts, this.addressOrder, this.scriptBalances, this.opReturns]
   }
 }
 
@@ -156,7 +164,7 @@ export class BlockApplier {
    */
   #opReturnRows({ row, opReturns }: ChangedBlock, first: number, before: bigint): void {
     let ordinal = before
-    for (const { txIndex, vout, data } of opReturns) {
+    for (const { txIndex, vout, data, isScript } of opReturns) {
       this.rows.opReturns.add({
         ordinal: ++ordinal,
         height: row.height,
@@ -165,6 +173,7 @@ export class BlockApplier {
         txid: this.scriptChanges.txids[first + txIndex] ?? '',
         vout,
         data,
+        is_script: isScript,
       })
     }
   }

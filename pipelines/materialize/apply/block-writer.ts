@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { addressOf } from '../../chain/address.js'
+import { addressKey } from '../../chain/columns/address-order.js'
 import type { BlockId } from '../../chain/block.js'
 import type { Network } from '../../chain/networks.js'
 import { blocksFilter } from '../../tables/chain-view.js'
@@ -147,6 +148,12 @@ export class BlockWriter {
       rows.changes.set(hash, (rows.changes.get(hash) ?? 0) + (outputCounts[scriptIndex] ?? 0))
       if (known[scriptIndex] !== undefined) continue
       if (unknown.has(hash)) rows.scripts.add({ script_hash: hash, script: bytesOf(scriptIndex) })
+      // Of all scripts that the chain does not have yet, also of known ones: a crash may have come before this row.
+      if (scripts[scriptIndex]?.hasAddress === true && !found.has(hash))
+        rows.addressOrder.add({
+          address_key: addressKey(bytesOf(scriptIndex)),
+          script_prefix: hash.slice(0, 10),
+        })
       if (cached) this.#cache.set(hash, scripts[scriptIndex])
     }
     this.balanceRows += rows.scriptBalances.length - balanceRows

@@ -94,6 +94,7 @@ export class OwnRows {
         height,
         block_tag,
         value: prevout.value,
+        is_coinbase: false,
       })
     }
   }
@@ -112,6 +113,7 @@ export class OwnRows {
         height,
         block_tag,
         value,
+        is_coinbase: tx.isCoinbase,
       })
     }
   }

@@ -1,8 +1,8 @@
-import { hasAddress } from '../../chain/address.js'
 import { blockTag } from '../../chain/block.js'
 import { redeemsDilithium } from '../../chain/dilithium.js'
 import { difficultyOf, workOf } from '../../chain/difficulty.js'
 import { type Network, subsidy } from '../../chain/networks.js'
+import { encodePayouts, payoutsOf } from '../../chain/columns/payouts.js'
 import { isWitnessCommitment, opReturnPayload } from '../../chain/script.js'
 import type { BlockRow } from '../../tables/schema.js'
 import type { ConnectedBlock } from './decode.js'
@@ -20,6 +20,7 @@ export interface ChangedBlock {
     readonly txIndex: number
     readonly vout: number
     readonly data: Uint8Array
+    readonly isScript: boolean
   }[]
 }
 
@@ -145,7 +146,6 @@ class Touches {
 function changedBlock({ block, txs }: PreparedBlock, network: Network): ChangedBlock {
   const { header, height } = block
   const coinbase = block.txs[0]
-  const miner = coinbase?.outputs.find(({ script }) => hasAddress(script, network))
   const paying = txs.filter(({ tx }) => !tx.isCoinbase)
   const output = sumOf(paying.flatMap(({ tx }) => tx.outputs))
   const row: OwnBlockRow = {
@@ -168,7 +168,7 @@ function changedBlock({ block, txs }: PreparedBlock, network: Network): ChangedB
     total_fees: sumOf(block.prevouts) - output,
     total_output: output,
     subsidy: subsidy(height, network),
-    miner_script: Uint8Array.from(miner?.script ?? []),
+    payouts: Uint8Array.from(encodePayouts(payoutsOf(coinbase?.outputs ?? [], network))),
     coinbase_script: Uint8Array.from(coinbase?.inputs[0]?.scriptSig ?? []),
     chainwork: block.chainwork,
     dilithium_tx_count: txs.filter(({ dilithiumInputs }) => dilithiumInputs.includes(true)).length,
@@ -177,10 +177,10 @@ function changedBlock({ block, txs }: PreparedBlock, network: Network): ChangedB
   }
   const opReturns = txs.flatMap(({ tx }, txIndex) =>
     tx.outputs.flatMap(({ script }, vout) => {
-      const data = opReturnPayload(script)
-      if (data === undefined || (tx.isCoinbase && isWitnessCommitment(script))) return []
+      const payload = opReturnPayload(script)
+      if (payload === undefined || (tx.isCoinbase && isWitnessCommitment(script))) return []
       // Copied, so that sending it to another thread does not copy the whole block.
-      return [{ txIndex, vout, data: Uint8Array.from(data) }]
+      return [{ txIndex, vout, data: Uint8Array.from(payload.data), isScript: payload.isScript }]
     }),
   )
   return { row, medianTime: block.medianTime, opReturns }

@@ -30,7 +30,8 @@ export interface VerifiedBlock {
 export function verifiedBlock(reply: NodeBlock, network: Network): VerifiedBlock {
   const prevHash = reply.previousblockhash ?? NO_HASH
   const header = serializeHeader({
-    version: reply.version,
+    // The node prints it signed.
+    version: reply.version >>> 0,
     prevHash,
     merkleRoot: reply.merkleroot,
     time: reply.time,

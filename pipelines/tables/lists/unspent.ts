@@ -23,6 +23,7 @@ export interface UnspentOutput {
   readonly height: number
   /** Base units, decimal. */
   readonly value: string
+  readonly isCoinbase: boolean
 }
 
 /** A script on a chain. */
@@ -47,7 +48,7 @@ const spentAbove = (filter: string): string => `${spendsAbove(filter)} AND outpu
 /** Returns SQL for the unspent outputs that blocks above a list created, in the order of the table, so that a LIMIT stops early. */
 const createdAbove = (
   filter: string,
-): string => `SELECT height_desc, txid, vout, value AS worth FROM script_outputs
+): string => `SELECT height_desc, txid, vout, value AS worth, is_coinbase FROM script_outputs
   WHERE ${ABOVE} AND spent = 0 AND ${filter} AND (height_desc, txid, vout) NOT IN (SELECT ${SPENT_OUTPUT} ${spendsAbove(filter)})
   ORDER BY height_desc, txid, vout LIMIT 1 BY height_desc, txid, vout`
 
@@ -101,14 +102,16 @@ interface Row {
   readonly id: string
   readonly vout: number
   readonly worth: string
+  readonly is_coinbase: number
 }
 
-const COLUMNS = 'toUInt32(4294967295 - height_desc) AS at, lower(hex(txid)) AS id, vout, worth'
-const toOutput = ({ at, id, vout, worth }: Row): UnspentOutput => ({
+const COLUMNS = 'toUInt32(4294967295 - height_desc) AS at, lower(hex(txid)) AS id, vout, worth, is_coinbase'
+const toOutput = ({ at, id, vout, worth, is_coinbase }: Row): UnspentOutput => ({
   txid: id,
   vout,
   height: at,
   value: worth,
+  isCoinbase: is_coinbase === 1,
 })
 
 /** Returns unspent outputs that blocks above a list created. */
@@ -137,7 +140,7 @@ async function listed(
   const edge = `(SELECT (height_desc, txid, vout) FROM unspent_outputs WHERE ${OF_LIST} AND ordinal = {from:UInt64} LIMIT 1)`
   const before = `SELECT uniqExact(${SPENT_OUTPUT}) AS gone ${spentAbove(filter)} AND (${SPENT_OUTPUT}) < ${edge}`
   const skipped = spent === 0 ? 0 : Number((await db.query<{ gone: string }>(before, params))[0]?.gone ?? 0)
-  const sql = `SELECT ${COLUMNS} FROM (SELECT ordinal, height_desc, txid, vout, value AS worth FROM unspent_outputs
+  const sql = `SELECT ${COLUMNS} FROM (SELECT ordinal, height_desc, txid, vout, value AS worth, is_coinbase FROM unspent_outputs
       WHERE ${OF_LIST} AND ordinal BETWEEN {from:UInt64} AND {to:UInt64} ORDER BY ordinal LIMIT 1 BY ordinal)
     WHERE (height_desc, txid, vout) NOT IN (SELECT ${SPENT_OUTPUT} ${spentAbove(filter)})
     ORDER BY ordinal LIMIT {limit:UInt64} OFFSET {skipped:UInt64}`
@@ -169,9 +172,9 @@ export async function buildList(
   const tag = blockTag(at.hash)
   const name = `unhex('${scriptHash}') AS script, ${String(at.height)} AS made_height, ${String(tag)} AS made_tag`
   await db.command(
-    `INSERT INTO unspent_outputs (script_hash, at_height, at_tag, ordinal, height_desc, txid, vout, value)
-     SELECT ${name}, row_number() OVER (ORDER BY height_desc, txid, vout) AS number, height_desc, txid, vout, worth FROM (
-       SELECT height_desc, txid, vout, value AS worth FROM unspent_outputs WHERE ${OF_LIST}
+    `INSERT INTO unspent_outputs (script_hash, at_height, at_tag, ordinal, height_desc, txid, vout, value, is_coinbase)
+     SELECT ${name}, row_number() OVER (ORDER BY height_desc, txid, vout) AS number, height_desc, txid, vout, worth, is_coinbase FROM (
+       SELECT height_desc, txid, vout, value AS worth, is_coinbase FROM unspent_outputs WHERE ${OF_LIST}
          AND (height_desc, txid, vout) NOT IN (SELECT ${SPENT_OUTPUT} ${spentAbove(filter)})
        LIMIT 1 BY height_desc, txid, vout
        UNION ALL ${createdAbove(filter)}

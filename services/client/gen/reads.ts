@@ -24,7 +24,7 @@ export interface Block {
   bits: string
   /** Decimal, never with an exponent. */
   difficulty: string
-  /** As in the header. */
+  /** As in the header, unsigned. */
   version: number
   /** Bytes. */
   size: number
@@ -38,7 +38,7 @@ export interface Block {
   total_fees: string
   /** Base units, decimal. */
   subsidy: string
-  /** First address that the coinbase pays. */
+  /** Address that the coinbase pays most. */
   miner_address: string | null
   /** Label of that address, or the mining pool. */
   miner_label: string | null
@@ -55,7 +55,7 @@ export interface Transaction {
   block_height: number | null
   /** Index in the block; null while unconfirmed. */
   tx_index: number | null
-  /** As in the transaction. */
+  /** As in the transaction, unsigned. */
   version: number
   /** Bytes. */
   size: number
@@ -280,6 +280,8 @@ export interface Utxo {
   spent_txid: null
   /** An unspent output has none. */
   spent_vin: null
+  /** Whether a coinbase created it: it can be spent 100 blocks after its own at the earliest. */
+  is_coinbase: boolean
 }
 
 export interface BalanceItem {
@@ -583,6 +585,15 @@ export interface SearchResult {
   value: string
   /** As in the request. */
   query: string
+}
+
+export interface PrefixMatch {
+  /** Type of the result. */
+  type: 'block' | 'transaction' | 'address'
+  /** Hash, txid or address, in its one canonical spelling. */
+  value: string
+  /** False for a transaction of the mempool. */
+  confirmed: boolean
 }
 
 export interface WhaleAlert {
@@ -1127,6 +1138,21 @@ export interface Reads {
     }
     answer: SearchResult
   }
+  /** Blocks, transactions and addresses that begin with a text; blocks also by the end of their hash. */
+  searchPrefix: {
+    arguments: {
+      /** The beginning of a hash, a txid or an address: 4 to 100 letters and digits. */
+      q: string
+      /** Maximum number of items: an integer from 1 to 50; default: 10. */
+      limit?: number
+    }
+    answer: {
+      /** In the order of the read. */
+      items: PrefixMatch[]
+      /** Maximum number of items. */
+      limit: number
+    }
+  }
   /** Transactions that move large amounts, unconfirmed ones first, then the newest. */
   whaleAlerts: {
     arguments: {
@@ -1260,6 +1286,7 @@ export const READS: Readonly<Record<keyof Reads, string>> = {
   miningHashrate: '/mining/hashrate',
   networkHashrate: '/mining/network-hashrate',
   search: '/search',
+  searchPrefix: '/search/prefix',
   whaleAlerts: '/whale-alerts',
   label: '/label/:address',
   labels: '/labels',

@@ -7,6 +7,7 @@ import {
   printParseErrorCode,
 } from 'jsonc-parser'
 import { LRUCache } from 'lru-cache'
+import { decodePayouts } from '../../../pipelines/chain/columns/payouts.js'
 import { scriptHash } from '../../../pipelines/chain/script.js'
 import { DefinitionFileError, lineAt } from './file.js'
 import { isWebUrl, scriptsOf } from './labels.js'
@@ -25,10 +26,18 @@ export const UNKNOWN: MiningPool = { name: 'Unknown', slug: 'unknown', link: nul
 
 interface MinedBlock {
   readonly blockHash: string
-  /** Hex; empty if the coinbase pays no address. */
-  readonly minerScript: string
+  /** `blocks.payouts` as hex; empty if the coinbase pays no address. */
+  readonly payouts: string
   /** Hex. */
   readonly coinbaseScript: string
+}
+
+/** The miner of a block. */
+interface Miner {
+  /** Undefined for none of the file. */
+  readonly pool: MiningPool | undefined
+  /** The script by which the pool was recognised, otherwise the one that the coinbase pays most; undefined if it pays no address. */
+  readonly payout: Buffer | undefined
 }
 
 const MAX_REMEMBERED = 50_000
@@ -37,10 +46,10 @@ const MAX_REMEMBERED = 50_000
 export class MiningPools {
   readonly #byScript = new Map<string, MiningPool>()
   readonly #tags: (readonly [string, MiningPool])[] = []
-  /** The pools of blocks, by block hash. They never change for one version of the file. */
-  readonly #known = new LRUCache<string, { readonly pool: MiningPool | undefined }, MinedBlock>({
+  /** The miners of blocks, by block hash. They never change for one version of the file. */
+  readonly #known = new LRUCache<string, Miner, MinedBlock>({
     max: MAX_REMEMBERED,
-    memoMethod: (_hash, _stale, { context }) => ({ pool: this.#find(context) }),
+    memoMethod: (_hash, _stale, { context }) => this.#find(context),
   })
 
   constructor(pools: readonly MiningPool[] = []) {
@@ -53,16 +62,24 @@ export class MiningPools {
   }
 
   /**
-   * Returns the pool that mined a block, undefined for none: by payout address, then by the first tag of the file that the
-   * coinbase script contains, ignoring case.
+   * Returns the miner of a block: the pool by the largest payout to an address of a pool, then by the first tag of the file that
+   * the coinbase script contains, ignoring case.
    */
-  ofBlock(block: MinedBlock): MiningPool | undefined {
-    return this.#known.memo(block.blockHash, { context: block }).pool
+  minerOf(block: MinedBlock): Miner {
+    return this.#known.memo(block.blockHash, { context: block })
   }
 
-  #find({ minerScript, coinbaseScript }: MinedBlock): MiningPool | undefined {
-    const payee = this.#byScript.get(scriptHash(Buffer.from(minerScript, 'hex')))
-    if (payee !== undefined || this.#tags.length === 0) return payee
+  #find({ payouts, coinbaseScript }: MinedBlock): Miner {
+    const scripts = decodePayouts(Buffer.from(payouts, 'hex'))
+    for (const payout of scripts) {
+      const pool = this.#byScript.get(scriptHash(payout))
+      if (pool !== undefined) return { pool, payout }
+    }
+    return { pool: this.#tagged(coinbaseScript), payout: scripts[0] }
+  }
+
+  #tagged(coinbaseScript: string): MiningPool | undefined {
+    if (this.#tags.length === 0) return undefined
     const bytes = Buffer.from(coinbaseScript, 'hex')
     // Tags are mostly ASCII; other characters may be encoded as Latin-1 or UTF-8 in the script.
     const text = `${bytes.toString('latin1')}\n${bytes.toString('utf8')}`.toLowerCase()

@@ -28,6 +28,13 @@ const summary = (field = 'address') => to('The totals of the address.', 'address
 
 const GENESIS_PREVIOUS = '0'.repeat(64)
 
+/** The links of a result of a search. */
+const FOUND = {
+  block: found('block', 'heightOrHash'),
+  transaction: found('transaction', 'txid'),
+  address: found('address', 'address'),
+}
+
 /** The links of each shape. A new one needs no other code: types, costs and documentation follow from it. */
 export const LINKS: Partial<Readonly<Record<ShapeName, Readonly<Record<string, Link>>>>> = {
   Block: {
@@ -110,11 +117,8 @@ export const LINKS: Partial<Readonly<Record<ShapeName, Readonly<Record<string, L
   AddressLabel: { address_summary: summary() },
   OpReturn: { transaction, block },
   DifficultyItem: { block: to('Its block.', 'block', 'heightOrHash', 'height') },
-  SearchResult: {
-    block: found('block', 'heightOrHash'),
-    transaction: found('transaction', 'txid'),
-    address: found('address', 'address'),
-  },
+  SearchResult: FOUND,
+  PrefixMatch: FOUND,
 }
 
 function found(type: string, argument: string): Link {
@@ -146,6 +150,7 @@ export const HAS_DETAIL: ReadonlySet<string> = new Set([
 /** Rows that a read costs beside those of its answer: it is answered by queries of its own, which it shares with no other. */
 export const FURTHER_ROWS: Readonly<Record<string, number>> = {
   addressUtxos: 100,
+  searchPrefix: 100,
   balanceHistory: 100,
   transactionMerkleProof: 100,
 }

@@ -17,6 +17,19 @@ An argument may also be an integer.',
   },
 })
 
+const MAX_UNSIGNED = 2 ** 32 - 1
+
+/** An unsigned integer of 32 bits, which the type Int of GraphQL cannot contain. It is a JSON number, as in REST. */
+export const UnsignedInt = new GraphQLScalarType<number, number>({
+  name: 'UnsignedInt',
+  description: 'An unsigned integer of 32 bits, as a number.',
+  serialize(value) {
+    if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > MAX_UNSIGNED)
+      throw new GraphQLError('UnsignedInt must be an integer from 0 to 4294967295')
+    return value
+  },
+})
+
 function integerOf(value: unknown): string {
   const text = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value
   if (typeof text !== 'string' || !INTEGER.test(text))

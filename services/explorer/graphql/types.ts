@@ -20,7 +20,7 @@ import { type Arguments, BadArgument } from '../reads/read.js'
 import type { FieldCost } from './cost.js'
 import type { Fields } from './links.js'
 import type { Reading } from './reading.js'
-import { BigInteger } from './scalars.js'
+import { BigInteger, UnsignedInt } from './scalars.js'
 
 export type FieldConfig = GraphQLFieldConfig<Fields, Reading>
 
@@ -129,6 +129,7 @@ export class Types {
     if (values !== undefined) return this.#enumeration(path, key, values)
     const { type, format } = schema as { type?: string; format?: string }
     if (format === 'int64' || format === 'uint64') return BigInteger
+    if (format === 'uint32') return UnsignedInt
     if (type === 'integer') return GraphQLInt
     if (type === 'number') return GraphQLFloat
     return type === 'boolean' ? GraphQLBoolean : GraphQLString

@@ -1,7 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { search } from '../reads/chain/search.js'
+import { searchPrefix, SHORTEST_PREFIX } from '../reads/chain/search-prefix.js'
 import { declareRead, NotFound, type ReadContext } from '../reads/read.js'
-import type { SearchResult } from '../reads/shapes.js'
+import type { PrefixMatch, SearchResult } from '../reads/shapes.js'
 import { WrittenAnswer } from '../reads/written-answer.js'
 import { inLanguage, MESSAGES } from './language.js'
 import { explain } from './query.js'
@@ -10,12 +11,8 @@ import { SUGGESTIONS } from './layout.js'
 import { formatOf, languageOfLocale } from './locales.js'
 import { localeArgument } from './page.js'
 
-/** The maximum number of labels, and of transactions and blocks whose hash begins as the query. */
+/** The maximum number of labels, and of blocks, transactions and addresses that begin as the query. */
 const MOST = 8
-/** The number of newest transactions and blocks among which the beginning of a hash is looked for. */
-const NEWEST = 2_000
-/** A shorter beginning of a hash would match by chance. */
-const SHORTEST_PREFIX = 4
 
 const q = Type.String({ maxLength: 1000, default: '' })
 
@@ -42,7 +39,7 @@ export const suggestions = declareRead({
     const lang = languageOfLocale(locale)
     const t = MESSAGES[lang]
     const f = formatOf(locale)
-    const { chain, mempool, definitions } = context
+    const { chain, definitions } = context
     const item = (kind: string, path: string, content: string): Suggestion => {
       return { type: 'page', url: inLanguage(lang, path), content: escapeHtml(content), breadcrumbs: [kind] }
     }
@@ -53,20 +50,7 @@ export const suggestions = declareRead({
       .filter(({ label }) => label.toLowerCase().includes(lower))
       .slice(0, MOST)
       .map(({ label, category, address }) => item(category, `/address/${address}`, label))
-    const isPrefix = /^[0-9a-f]+$/.test(lower) && lower.length >= SHORTEST_PREFIX && lower.length < 64
-    const txids = isPrefix
-      ? mempool
-          .newest(NEWEST)
-          .filter(({ txid }) => txid.startsWith(lower))
-          .slice(0, MOST)
-      : []
-    const blocks = isPrefix
-      ? chain.recent
-          .slice(-NEWEST)
-          .filter(({ blockHash }) => blockHash.startsWith(lower) || blockHash.endsWith(lower))
-          .slice(-MOST)
-      : []
-    const found = await matchOf(context, text.slice(0, 100))
+    const [found, begun] = await Promise.all([matchOf(context, text.slice(0, 100)), beginning(context, text)])
     const exact =
       found === undefined
         ? []
@@ -87,14 +71,26 @@ export const suggestions = declareRead({
     const items = [
       ...exact,
       ...labelled,
-      ...blocks.map(({ blockHash }) => item(t.words.block, `/block/${blockHash}`, blockHash)),
-      ...txids.map(({ txid }) => item(t.search.unconfirmed, `/tx/${txid}`, txid)),
+      ...begun
+        .filter(({ value }) => value !== found?.value)
+        .map(({ type, value, confirmed }) =>
+          item(confirmed ? t.words[type] : t.search.unconfirmed, `/${PATHS[type]}/${value}`, value),
+        ),
     ]
     if (items.length > 0) return items
     const known = { t, f, height: chain.height, network: chain.network }
     return [{ type: 'note' as const, url: '', content: explain(text, known) }]
   },
 })
+
+const PATHS = { block: 'block', transaction: 'tx', address: 'address' } as const
+
+/** Returns what begins as a query. */
+async function beginning(context: ReadContext, q: string): Promise<Static<typeof PrefixMatch>[]> {
+  if (q.length < SHORTEST_PREFIX || !/^[0-9a-z]{1,100}$/i.test(q)) return []
+  const found = await searchPrefix.resolve(context, { q, limit: MOST })
+  return (found instanceof WrittenAnswer ? found.parse() : found).items
+}
 
 /** Returns the block, transaction or address that a query names exactly; undefined if it names none. */
 async function matchOf(context: ReadContext, q: string): Promise<Static<typeof SearchResult> | undefined> {

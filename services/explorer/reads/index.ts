@@ -12,6 +12,7 @@ import { miningDifficulty, miningHashrate, miningPools, networkHashrate } from '
 import { opReturns, transactionOpReturns } from './chain/op-returns.js'
 import type { Read } from './read.js'
 import { search } from './chain/search.js'
+import { searchPrefix } from './chain/search-prefix.js'
 import {
   dailyStats,
   dilithium,
@@ -65,6 +66,7 @@ export const READS: readonly Read[] = [
   miningHashrate,
   networkHashrate,
   search,
+  searchPrefix,
   whaleAlerts,
   label,
   labels,

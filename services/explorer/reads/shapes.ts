@@ -1,10 +1,11 @@
 import { Type, type Static, type TSchema } from '@sinclair/typebox'
+import { COINBASE_MATURITY } from '../../../pipelines/chain/networks.js'
 import './formats.js'
 
 /**
  * The shapes of the answers. Rows of the chain are snake_case, computed figures camelCase; amounts are decimal strings in base
  * units. Every field has a description, from which the documentation of the other transports is generated. Formats are those of
- * the OpenAPI registry; an integer without one has at most 32 bits.
+ * the OpenAPI registry; an integer without one is a signed one of 32 bits.
  */
 const Amount = Type.String({ description: 'base units, decimal', format: 'uint64' })
 const SignedAmount = Type.String({ description: 'base units, signed decimal', format: 'int64' })
@@ -17,6 +18,8 @@ const Height = Type.Integer({ description: 'height of the block' })
 const MinedAt = Type.Integer({ description: 'height of the block; null while unconfirmed' })
 const Address = Type.String({ description: 'an address' })
 const int = (description: string) => Type.Integer({ description })
+/** Returns the schema of a number of 32 bits. Those without a format have at most 31. */
+const word = (description: string) => Type.Integer({ description, format: 'uint32' })
 const long = (description: string) => Type.Integer({ description, format: 'int64' })
 const text = (description: string) => Type.String({ description })
 const list = <T extends TSchema>(item: T, description: string) => Type.Array(item, { description })
@@ -84,14 +87,14 @@ export const Block = Type.Object({
   nonce: Decimal,
   bits: Hex,
   difficulty: Decimal,
-  version: int('as in the header'),
+  version: word('as in the header, unsigned'),
   size: int('bytes'),
   weight: int('weight units'),
   stripped_size: int('bytes without witnesses'),
   tx_count: int('transactions'),
   total_fees: Amount,
   subsidy: Amount,
-  miner_address: orNull(text('first address that the coinbase pays')),
+  miner_address: orNull(text('address that the coinbase pays most')),
   miner_label: orNull(text('label of that address, or the mining pool')),
   chainwork: Hex,
 })
@@ -155,7 +158,7 @@ export const Transaction = Type.Object({
   block_hash: orNull(Hash),
   block_height: orNull(MinedAt),
   tx_index: orNull(int('index in the block; null while unconfirmed')),
-  version: int('as in the transaction'),
+  version: word('as in the transaction, unsigned'),
   size: int('bytes'),
   vsize: int('virtual bytes'),
   weight: int('weight units'),
@@ -271,6 +274,9 @@ export const Utxo = Type.Object({
   script_type: text('kind of the script, as the node names it'),
   spent_txid: Type.Null({ description: 'an unspent output has none' }),
   spent_vin: Type.Null({ description: 'an unspent output has none' }),
+  is_coinbase: flag(
+    `whether a coinbase created it: it can be spent ${String(COINBASE_MATURITY)} blocks after its own at the earliest`,
+  ),
 })
 export type Utxo = Static<typeof Utxo>
 
@@ -373,11 +379,20 @@ export const Reorg = Type.Object({
   connected: list(BranchBlock, 'blocks of the branch that replaced it, lowest first'),
 })
 
-export const SearchResult = Type.Object({
+const Found = {
   type: Type.Union([Type.Literal('block'), Type.Literal('transaction'), Type.Literal('address')], {
     description: 'type of the result',
   }),
   value: text('hash, txid or address, in its one canonical spelling'),
+}
+
+export const PrefixMatch = Type.Object({
+  ...Found,
+  confirmed: flag('false for a transaction of the mempool'),
+})
+
+export const SearchResult = Type.Object({
+  ...Found,
   query: text('as in the request'),
 })
 export type SearchResult = Static<typeof SearchResult>

@@ -1,10 +1,11 @@
-import { blockTag } from '../../../pipelines/chain/block.js'
+import { type BlockId, blockTag } from '../../../pipelines/chain/block.js'
 import { type ChainView, MissingBlock } from '../../../pipelines/tables/chain-view.js'
 import type { BlockRow } from '../tables/blocks.js'
 import type { Tables } from '../tables/tables.js'
 import { newBlocks } from './new-blocks.js'
 
 const CHUNK_BLOCKS = 1_024
+const HASH_BYTES = 32
 /** The hash, and the time as a 32-bit integer. */
 const BLOCK_BYTES = 36
 /** The same with the height. */
@@ -63,11 +64,44 @@ export class CanonicalBlocks {
     return new CanonicalBlocks(writer.finish(), tipHeight + 1)
   }
 
+  /**
+   * Returns the newest blocks whose hashes begin or end with some hexadecimal digits, newest first.
+   * @param digits 1 to 64 in lower case. @param most the maximum number of blocks.
+   */
+  matching(digits: string, most: number): BlockId[] {
+    const begins = matcherOf(digits, 0)
+    const ends = matcherOf(digits, 2 * HASH_BYTES - digits.length)
+    const found: BlockId[] = []
+    for (let height = this.length - 1; height >= 0 && found.length < most; height--) {
+      const chunk = this.#chunkOf(height)
+      const at = offsetOf(height)
+      if (begins(chunk, at) || ends(chunk, at)) found.push({ height, hash: this.hashAt(height) })
+    }
+    return found
+  }
+
   #chunkOf(height: number): Buffer {
     const chunk = this.#chunks[Math.floor(height / CHUNK_BLOCKS)]
     if (chunk === undefined || height >= this.length)
       throw new RangeError(`the chain has no height ${String(height)}`)
     return chunk
+  }
+}
+
+/**
+ * Returns a function that returns whether a hash, given by its bytes and their offset, has digits at a position. It begins with the
+ * last digits: the first ones of nearly all hashes are zero.
+ */
+function matcherOf(digits: string, position: number): (bytes: Buffer, offset: number) => boolean {
+  const placed = (text: string): Buffer =>
+    Buffer.from(text.padStart(position + digits.length, '0').padEnd(2 * HASH_BYTES, '0'), 'hex')
+  const [values, masks] = [placed(digits), placed('f'.repeat(digits.length))]
+  const first = position >> 1
+  const last = (position + digits.length - 1) >> 1
+  return (bytes, offset) => {
+    for (let at = last; at >= first; at--)
+      if (((bytes[offset + at] as number) & (masks[at] as number)) !== values[at]) return false
+    return true
   }
 }
 

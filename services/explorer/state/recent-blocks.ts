@@ -12,8 +12,8 @@ export interface RecentBlock {
   readonly bits: number
   /** 64 hexadecimal digits. */
   readonly chainwork: string
-  /** Hex; empty if the coinbase pays no address. */
-  readonly minerScript: string
+  /** `blocks.payouts` as hex; empty if the coinbase pays no address. */
+  readonly payouts: string
   /** Hex. */
   readonly coinbaseScript: string
 }
@@ -58,13 +58,13 @@ async function blocksOf(tables: Queries, view: ChainView, from: number, to: numb
   const few = await newBlocks(tables, view, from)
   if (few !== undefined) return few.map(recentBlockOf)
   const sql = `SELECT height, lower(hex(hash)) AS blockHash, time, bits, lower(hex(blocks.chainwork)) AS chainwork,
-      lower(hex(miner_script)) AS minerScript, lower(hex(coinbase_script)) AS coinbaseScript FROM blocks
+      lower(hex(blocks.payouts)) AS payouts, lower(hex(coinbase_script)) AS coinbaseScript FROM blocks
     WHERE height BETWEEN {from:UInt32} AND {to:UInt32} AND ${view.sqlFilter('height', 'hash')}
     ORDER BY height LIMIT 1 BY height`
   return tables.query<RecentBlock>(sql, { from, to })
 }
 
-const recentBlockOf = ({ minerScript, coinbaseScript, ...row }: BlockRow): RecentBlock => ({
+const recentBlockOf = ({ payouts, coinbaseScript, ...row }: BlockRow): RecentBlock => ({
   ...{ height: row.height, blockHash: row.hash, time: row.time, bits: row.bits, chainwork: row.chainwork },
-  ...{ minerScript: minerScript.toString('hex'), coinbaseScript: coinbaseScript.toString('hex') },
+  ...{ payouts: payouts.toString('hex'), coinbaseScript: coinbaseScript.toString('hex') },
 })

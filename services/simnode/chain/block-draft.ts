@@ -12,6 +12,7 @@ import { NO_TXID, sealTx, type SimTx } from './sim-tx.js'
 
 /** The header fields and the coinbase of a block to close. */
 export interface Closing {
+  readonly version?: number | undefined
   readonly time: number
   readonly prevHash: string
   readonly tag: string
@@ -83,7 +84,7 @@ export class BlockDraft {
     addOutputs(this.coins, coinbase, this.height)
     const txs = [coinbase, ...this.txs]
     const header = mineHeader(this.network, {
-      version: BLOCK_VERSION,
+      version: closing.version ?? BLOCK_VERSION,
       prevHash: closing.prevHash,
       merkleRoot: merkleRoot(txs.map((tx) => tx.txid)),
       time: closing.time,

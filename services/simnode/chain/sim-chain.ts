@@ -29,6 +29,8 @@ export interface BlockSpec {
   readonly payTo?: Buffer
   /** The tag of the mining pool in the coinbase script. */
   readonly tag?: string
+  /** Unsigned. */
+  readonly version?: number
   /** Unix seconds; by default genesis plus the network's block spacing per block. */
   readonly time?: number
   /** Coinbase outputs instead of the payout; their sum is not checked. */
@@ -182,6 +184,7 @@ export class SimChain {
     const pool = random.byShare(this.#pools)
     const undo = encodeUndo(draft.spent)
     const closed = draft.close({
+      version: spec.version,
       time: spec.time ?? GENESIS_TIME + draft.height * this.network.blockSpacing,
       prevHash: parent.hash,
       tag: spec.tag ?? pool.tag,

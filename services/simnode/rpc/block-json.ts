@@ -81,7 +81,7 @@ export function openHeaderJson(chain: SimChain, block: SimBlock, header: Buffer)
   const version = header.readInt32LE(0)
   return (
     `{"hash":"${block.hash}","confirmations":${String(active ? chain.tip.height - block.height + 1 : -1)},` +
-    `"height":${String(block.height)},"version":${String(version)},"versionHex":"${version.toString(16).padStart(8, '0')}",` +
+    `"height":${String(block.height)},"version":${String(version)},"versionHex":"${(version >>> 0).toString(16).padStart(8, '0')}",` +
     `"merkleroot":"${Buffer.from(header.subarray(36, 68)).reverse().toString('hex')}","time":${String(block.time)},` +
     `"mediantime":${String(block.medianTime)},"nonce":${String(header.readUInt32LE(76))},` +
     `"bits":"${header.readUInt32LE(72).toString(16).padStart(8, '0')}","difficulty":${DIFFICULTY},` +

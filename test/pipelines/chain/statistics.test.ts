@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { dateOf, dayOf, dayOfDate } from '../../../pipelines/chain/day.js'
 import { percentOf } from '../../../pipelines/chain/decimal.js'
 import { movedBy } from '../../../pipelines/chain/moved.js'
-import { isWitnessCommitment, opReturnPayload } from '../../../pipelines/chain/script.js'
+import { isWitnessCommitment, opReturnPayload, pushedData } from '../../../pipelines/chain/script.js'
 
 const hex = (text: string): Buffer => Buffer.from(text, 'hex')
 
@@ -47,18 +47,35 @@ describe('percentages', () => {
 
 describe('OP_RETURN', () => {
   it.each([
-    ['6a', ''],
-    ['6a0568656c6c6f', '68656c6c6f'],
-    ['6a4c0568656c6c6f', '68656c6c6f'],
-    ['6a02aabb01cc', 'aabbcc'],
-    // Not only pushes: all bytes that follow.
-    ['6a5d02aabb', '5d02aabb'],
-    // A push beyond the end of the script.
-    ['6a05aabb', '05aabb'],
-    ['76a914', undefined],
-    ['', undefined],
-  ])('%s carries %s', (script, data) => {
-    expect(opReturnPayload(hex(script))?.toString('hex')).toBe(data)
+    ['6a', '', ''],
+    ['6a00', '', ''],
+    ['6a0568656c6c6f', '68656c6c6f', '68656c6c6f'],
+    ['6a4c0568656c6c6f', '68656c6c6f', '68656c6c6f'],
+    ['6a4d050068656c6c6f', '68656c6c6f', '68656c6c6f'],
+    ['6a4e0500000068656c6c6f', '68656c6c6f', '68656c6c6f'],
+    ['6a02aabb01cc', 'aabbcc', 'aabbcc'],
+    ['6a02aabb0001cc', 'aabbcc', 'aabbcc'],
+    // Not only pushes of data: all bytes that follow.
+    ['6a51', '51', ''],
+    ['6a4f', '4f', ''],
+    ['6a60', '60', ''],
+    ['6a5d02aabb', '5d02aabb', 'aabb'],
+    ['6a02aabb7501cc', '02aabb7501cc', 'aabbcc'],
+    // A push beyond the end of the script, whose length would be read as a space.
+    ['6a05aabb', '05aabb', ''],
+    ['6a20616263', '20616263', ''],
+    ['6a0141206162', '0141206162', '41'],
+    ['6a4c', '4c', ''],
+    ['6a4e050000', '4e050000', ''],
+  ])('%s carries %s and pushes %s', (script, data, pushed) => {
+    const payload = opReturnPayload(hex(script))
+    if (payload === undefined) throw new Error('there is no payload')
+    expect(payload.data.toString('hex')).toBe(data)
+    expect(pushedData(payload).toString('hex')).toBe(pushed)
+  })
+
+  it.each(['76a914', ''])('is not the script %s', (script) => {
+    expect(opReturnPayload(hex(script))).toBeUndefined()
   })
 
   it('recognises a witness commitment by its header and length', () => {

@@ -23,6 +23,8 @@ function errorOf({ notFound }: Read, name: string, text: string): object | undef
   switch (name) {
     case 'heightOrHash':
     case 'q':
+      // A list may be empty.
+      if (notFound === undefined) return undefined
       if (text.length > 100) return malformed
       return /^\d{1,10}$/.test(text.trim()) && Number(text) <= HEIGHT ? undefined : missing
     case 'txid':

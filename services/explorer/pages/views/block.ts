@@ -70,7 +70,7 @@ export const block = declarePage({
           [t.block.previousHash, hashLink(context, shown.prev_hash)],
           [t.block.merkleRoot, html`<code>${shown.merkle_root}</code>`],
           [t.block.medianTime, f.time(shown.median_time)],
-          [t.block.version, html`<code>0x${(shown.version >>> 0).toString(16)}</code>`],
+          [t.block.version, html`<code>0x${shown.version.toString(16)}</code>`],
           [t.block.bits, html`<code>${shown.bits}</code>`],
           [t.block.nonce, f.number(shown.nonce)],
           [t.block.strippedSize, f.size(shown.stripped_size)],

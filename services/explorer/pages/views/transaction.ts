@@ -155,13 +155,19 @@ function outputItem(context: PageContext, output: Output, tx: Transaction): Html
   const { t, f } = context
   const script =
     output.script_type === 'nulldata' ? Buffer.from(output.script_pub_key ?? '', 'hex') : undefined
-  const bytes = script && (script.length < MAX_SCRIPT ? opReturnPayload(script) : beginningOfPayload(script))
-  const text = bytes === undefined ? null : textOf(bytes)
+  const content =
+    script &&
+    (script.length < MAX_SCRIPT
+      ? opReturnPayload(script)
+      : { data: beginningOfPayload(script), isScript: false })
+  const text = content === undefined ? null : textOf(content)
   const data: Part =
-    bytes === undefined ? undefined : html`<p class="payload">${payload(text, bytes.toString('hex'))}</p>`
+    content === undefined
+      ? undefined
+      : html`<p class="payload">${payload(text, content.data.toString('hex'))}</p>`
   const spent =
     output.spent_txid === null
-      ? tx.block_height === null || bytes !== undefined
+      ? tx.block_height === null || content !== undefined
         ? undefined
         : html`<small class="unspent">${t.tx.unspent}</small>`
       : html`<small>${t.tx.spent} ${txLink(context, output.spent_txid)}</small>`

@@ -121,8 +121,9 @@ export const addressUtxos = declareRead({
     const { outputs, total } = await read(context, requested, { limit, offset })
     const script_type = scriptType(requested.script, requested.network)
     const script = { script_pub_key: requested.script.toString('hex'), script_type }
-    const items = outputs.map(({ txid, vout, height, value }) => {
-      return { txid, vout, block_height: height, value, ...script, spent_txid: null, spent_vin: null }
+    const unspent = { spent_txid: null, spent_vin: null }
+    const items = outputs.map(({ txid, vout, height, value, isCoinbase }) => {
+      return { txid, vout, block_height: height, value, ...script, ...unspent, is_coinbase: isCoinbase }
     })
     return { items, total, limit, offset }
   },

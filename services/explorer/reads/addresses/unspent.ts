@@ -88,6 +88,7 @@ function unspentOf(rows: readonly OutputRow[], blocks: CanonicalBlocks): Unspent
       unspent.set(keyOf(row), {
         ...{ txid: row.txid, vout: row.vout, height: row.outputHeight },
         value: row.value.toString(),
+        isCoinbase: row.isCoinbase,
       })
   for (const row of visible) if (row.spent) unspent.delete(keyOf(row))
   return [...unspent.values()].sort(compare)
@@ -138,7 +139,9 @@ function outpointsOfScript({ outpoints, coins }: ShownTx, scriptHash: string): s
 
 function outputsOfScript({ raw, txid }: ShownTx, scriptHash: string): Unspent[] {
   return readTx(new ByteReader(raw)).outputs.flatMap(({ value, script }, vout) =>
-    hashOf(script) === scriptHash ? [{ txid, vout, height: null, value: value.toString() }] : [],
+    hashOf(script) === scriptHash
+      ? [{ txid, vout, height: null, value: value.toString(), isCoinbase: false }]
+      : [],
   )
 }
 

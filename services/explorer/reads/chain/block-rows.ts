@@ -1,6 +1,7 @@
 import { addressOf } from '../../../../pipelines/chain/address.js'
 import { difficultyOf } from '../../../../pipelines/chain/difficulty.js'
 import type { Network } from '../../../../pipelines/chain/networks.js'
+import { decodePayouts } from '../../../../pipelines/chain/columns/payouts.js'
 import { blockAt, type BlockRow, heightsOf } from '../../tables/blocks.js'
 import { blockKey } from '../../tables/point-keys.js'
 import type { ChainState } from '../../state/state.js'
@@ -62,14 +63,18 @@ async function wasReplaced(tables: Queries, chain: ChainState, hash: string): Pr
   return Number(rows[0]?.heads) > 0
 }
 
-/** Returns the miner of a block by the operator's definitions: its mining pool, or the label of the address that it pays. */
-function minerLabel(row: BlockRow, { labels, pools }: ReadContext['definitions']): string | null {
-  const pool = pools.ofBlock({
+/** Returns the miner of a block by the operator's definitions: its mining pool, or the label of the address that it pays most. */
+function minerLabel(
+  row: BlockRow,
+  paid: Buffer | undefined,
+  { labels, pools }: ReadContext['definitions'],
+): string | null {
+  const { pool } = pools.minerOf({
     blockHash: row.hash,
-    minerScript: row.minerScript.toString('hex'),
+    payouts: row.payouts.toString('hex'),
     coinbaseScript: row.coinbaseScript.toString('hex'),
   })
-  return pool?.name ?? labels.ofScript(scriptHash(row.minerScript))?.label ?? null
+  return pool?.name ?? (paid && labels.ofScript(scriptHash(paid))?.label) ?? null
 }
 
 export function toBlock(
@@ -77,6 +82,7 @@ export function toBlock(
   network: Network,
   definitions: ReadContext['definitions'],
 ): Block {
+  const [paid] = decodePayouts(row.payouts)
   return {
     hash: row.hash,
     height: row.height,
@@ -95,8 +101,8 @@ export function toBlock(
     tx_count: row.txCount,
     total_fees: String(row.totalFees),
     subsidy: String(row.subsidy),
-    miner_address: addressOf(row.minerScript, network) ?? null,
-    miner_label: minerLabel(row, definitions),
+    miner_address: (paid && addressOf(paid, network)) ?? null,
+    miner_label: minerLabel(row, paid, definitions),
     chainwork: row.chainwork,
   }
 }

@@ -1,4 +1,9 @@
-import { isWitnessCommitment, opReturnPayload } from '../../../../pipelines/chain/script.js'
+import {
+  isWitnessCommitment,
+  opReturnPayload,
+  type OpReturnPayload,
+  pushedData,
+} from '../../../../pipelines/chain/script.js'
 import { OP_RETURNS } from '../../../../pipelines/tables/schema.js'
 import { Selection } from '../../../../pipelines/tables/selection.js'
 import { hash, limit, offset } from '../arguments.js'
@@ -28,9 +33,9 @@ export const opReturns = declareRead({
     const visible = new Map(
       rows.filter((row) => blocks.has(row.height, row.blockTag)).map((row) => [row.ordinal, row]),
     )
-    const items = [...visible.values()].map(({ txid, vout, height, data }) => {
+    const items = [...visible.values()].map(({ txid, vout, height, ...payload }) => {
       const timestamp = isoTime(blocks.timeAt(height))
-      return { txid, vout, block_height: height, timestamp, ...payloadFields(data) }
+      return { txid, vout, block_height: height, timestamp, ...payloadFields(payload) }
     })
     return { items, total, limit, offset }
   },
@@ -52,9 +57,11 @@ export const transactionOpReturns = declareRead({
     context.validity.finalFrom(tx.block_height ?? Number.POSITIVE_INFINITY)
     const items = tx.outputs.flatMap(({ vout, script_pub_key }): OpReturn[] => {
       const script = Buffer.from(script_pub_key ?? '', 'hex')
-      const data = opReturnPayload(script)
-      if (data === undefined || (tx.is_coinbase && isWitnessCommitment(script))) return []
-      return [{ txid, vout, block_height: tx.block_height, timestamp: tx.timestamp, ...payloadFields(data) }]
+      const payload = opReturnPayload(script)
+      if (payload === undefined || (tx.is_coinbase && isWitnessCommitment(script))) return []
+      return [
+        { txid, vout, block_height: tx.block_height, timestamp: tx.timestamp, ...payloadFields(payload) },
+      ]
     })
     if (items.length === 0) throw new NotFound('OP_RETURN not found', NEVER)
     return { txid, items }
@@ -63,14 +70,17 @@ export const transactionOpReturns = declareRead({
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-function payloadFields(data: Buffer): Pick<OpReturn, 'data_hex' | 'data_text' | 'size'> {
-  return { data_hex: data.toString('hex'), data_text: textOf(data), size: data.length }
+function payloadFields(payload: OpReturnPayload): Pick<OpReturn, 'data_hex' | 'data_text' | 'size'> {
+  const { data } = payload
+  return { data_hex: data.toString('hex'), data_text: textOf(payload), size: data.length }
 }
 
-/** Returns the text of valid UTF-8 without control characters; otherwise null. */
-export function textOf(data: Buffer): string | null {
+/** Returns what an OP_RETURN output pushes as text; null if it pushes nothing, or no valid UTF-8, or control characters. */
+export function textOf(payload: OpReturnPayload): string | null {
+  const pushed = pushedData(payload)
+  if (pushed.length === 0) return null
   try {
-    const text = decoder.decode(data)
+    const text = decoder.decode(pushed)
     return /\p{Cc}/u.test(text) ? null : text
   } catch {
     return null

@@ -61,7 +61,7 @@ export function transactionJson(source: TransactionSource): WrittenTransaction {
   const { txid, body, witnessSize, coins, block, network } = source
   const reader = new ByteReader(body)
   const height = block === undefined ? 'null' : String(block.height)
-  const version = reader.i32()
+  const version = reader.u32()
   const inputs = inputsOf(reader, source, height)
   const outputs = outputsOf(reader, source, height)
   const locktime = reader.u32()

@@ -23,23 +23,19 @@ export const miningPools = declareRead({
   answer: MiningPools,
   resolve({ chain, definitions }, { window }) {
     const blocks = chain.recent.slice(-window)
-    const shares = new Map<MiningPool, { count: number; newest: RecentBlock }>()
+    const shares = new Map<MiningPool, { count: number; payout: Buffer | undefined }>()
     for (const block of blocks) {
-      const pool = definitions.pools.ofBlock(block) ?? UNKNOWN
+      const { pool = UNKNOWN, payout } = definitions.pools.minerOf(block)
       const share = shares.get(pool)
-      if (share === undefined) shares.set(pool, { count: 1, newest: block })
-      else {
-        share.count++
-        if (block.minerScript !== '') share.newest = block
-      }
+      shares.set(pool, { count: (share?.count ?? 0) + 1, payout: payout ?? share?.payout })
     }
-    const pools = [...shares].map(([pool, { count, newest }]) => ({
+    const pools = [...shares].map(([pool, { count, payout }]) => ({
       name: pool.name,
       slug: pool.slug,
       address:
-        pool === UNKNOWN || chain.network === undefined
+        pool === UNKNOWN || payout === undefined || chain.network === undefined
           ? null
-          : (addressOf(Buffer.from(newest.minerScript, 'hex'), chain.network) ?? null),
+          : (addressOf(payout, chain.network) ?? null),
       link: pool.link,
       blockCount: count,
       percentage: percentOf(BigInt(count), BigInt(blocks.length), 2),

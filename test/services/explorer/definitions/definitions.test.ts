@@ -43,7 +43,7 @@ describe('labels', () => {
 const pools = (...list: object[]): string => JSON.stringify(list, null, 1)
 const mined = (blockHash: string, text: string) => ({
   blockHash,
-  minerScript: '',
+  payouts: '',
   coinbaseScript: Buffer.from(`\u0003abc${text}`).toString('hex'),
 })
 
@@ -61,17 +61,17 @@ describe('mining pools', () => {
         { id: 2, name: 'Ant Pool', addresses: [], tags: ['antpool'], link: 'https://example.com/' },
       ),
     )
-    expect(read.ofBlock(mined('1', 'by /f2POOL/'))).toMatchObject({
+    expect(read.minerOf(mined('1', 'by /f2POOL/')).pool).toMatchObject({
       name: 'F2Pool',
       slug: 'f2pool',
       link: null,
     })
-    expect(read.ofBlock(mined('2', '七彩神仙鱼'))).toMatchObject({ name: 'F2Pool' })
-    expect(read.ofBlock(mined('3', 'AntPool x'))).toMatchObject({
+    expect(read.minerOf(mined('2', '七彩神仙鱼')).pool).toMatchObject({ name: 'F2Pool' })
+    expect(read.minerOf(mined('3', 'AntPool x')).pool).toMatchObject({
       slug: 'antpool',
       link: 'https://example.com/',
     })
-    expect(read.ofBlock(mined('4', 'nobody'))).toBeUndefined()
+    expect(read.minerOf(mined('4', 'nobody')).pool).toBeUndefined()
   })
 
   it('whose names have the same letters have different slugs; a slug in the file is kept', () => {
@@ -85,7 +85,7 @@ describe('mining pools', () => {
       ),
     )
     const slugs = ['/one/', '/two/', '/three/', '/given/', '/named/'].map(
-      (tag) => read.ofBlock(mined(tag, tag))?.slug,
+      (tag) => read.minerOf(mined(tag, tag)).pool?.slug,
     )
     expect(slugs).toEqual(['coinindia', 'coinindia-3', 'coinindia-4', 'coinindia-2', 'unknown-2'])
   })
@@ -94,7 +94,7 @@ describe('mining pools', () => {
     'have no link if it is %j, which leads to no web page',
     (link) => {
       const read = parseMiningPools(pools({ name: 'A', tags: ['/a/'], link }))
-      expect(read.ofBlock(mined('1', '/a/'))).toMatchObject({ name: 'A', link: null })
+      expect(read.minerOf(mined('1', '/a/')).pool).toMatchObject({ name: 'A', link: null })
     },
   )
 

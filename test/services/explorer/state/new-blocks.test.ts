@@ -34,7 +34,7 @@ function rowOf(height: number) {
     hash: hashOf(height),
     time: 1_000 + height,
     bits: 7,
-    miner_script: Buffer.from('51', 'hex'),
+    payouts: Buffer.from('0151', 'hex'),
   }
   return { ...zeros, ...own } as never
 }
@@ -68,7 +68,7 @@ describe('the blocks of a new head', () => {
     )
     expect(recent[0]).toMatchObject({
       bits: 7,
-      minerScript: '51',
+      payouts: '0151',
       coinbaseScript: '',
       chainwork: '00'.repeat(32),
     })

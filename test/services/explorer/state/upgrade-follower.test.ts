@@ -57,7 +57,7 @@ describe('an explorer whose database is of an earlier version', () => {
 
   it('reports the progress while its blocks are written again, until the second database has replaced it', async () => {
     const waiting = {
-      ...{ migrationsDone: 0, migrationsTotal: await total(), migration: '0008_schema.sql' },
+      ...{ migrationsDone: 0, migrationsTotal: await total(), migration: '0011_schema.sql' },
       ...{ partsLeft: 0, height: -1, heightTotal: 20 },
     }
     for (const path of ['/blocks/tip', '/stats/summary', '/block/7', '/txs/recent']) {

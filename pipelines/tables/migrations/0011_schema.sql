@@ -6,6 +6,11 @@
 -- branch that is being written, or that was replaced, is never visible. A row is a pure function of its block's hash: writing it
 -- again changes nothing (ReplacingMergeTree merges the copies, but readers do not depend on it). The time of a row is that of its
 -- block. txid and hashes of blocks are in display order.
+--
+-- Reading some rows of a script decompresses the blocks around them: smaller ones (max_compress_block_size) take half the time of a
+-- summary, and all tables together 1 % more disk. A point read looks into each part of a table whose keys are spread over all of
+-- them. So their parts are merged in twos rather than in fives (merge_selector_base), which leaves 1 to 3 instead of 3 to 7 after a
+-- backfill of a million transactions. In return, the first backfill postpones merges (merges.ts).
 
 -- One row makes a state visible: the row with the highest position is the head.
 CREATE TABLE heads
@@ -54,7 +59,7 @@ CREATE TABLE blocks
     median_time   UInt32,
     nonce         UInt32,
     bits          UInt32,
-    version       Int32,
+    version       UInt32,
     size          UInt32,
     stripped_size UInt32,
     weight        UInt32,
@@ -64,7 +69,7 @@ CREATE TABLE blocks
     total_fees    UInt64,
     total_output  UInt64,                       -- of all transactions except the coinbase
     subsidy       UInt64,
-    miner_script  String,                       -- the first coinbase output with an address, empty for none
+    payouts       String,                       -- scripts with an address that the coinbase pays, largest output first: per script compact size, script
     coinbase_script String,
     chainwork     FixedString(32),              -- big endian
     dilithium_tx_count UInt32,
@@ -114,7 +119,7 @@ CREATE TABLE tx_locations
     tx_index      UInt32 CODEC(T64, LZ4)
 )
 ENGINE = ReplacingMergeTree ORDER BY (txid_prefix, height, block_tag, tx_index)
-SETTINGS index_granularity = 256, fsync_after_insert = 1;
+SETTINGS index_granularity = 256, merge_selector_base = 2, fsync_after_insert = 1;
 
 -- Witnesses of blocks that a reorganisation has disconnected, written before the next rows of txs, and of transactions that blocks
 -- of other branches contain, too: a transaction may have another witness in each block that contains it.
@@ -154,7 +159,7 @@ CREATE TABLE spends
     vin           UInt32 CODEC(T64, LZ4)
 )
 ENGINE = ReplacingMergeTree ORDER BY (prev_txid, prev_vout, height, block_tag)
-SETTINGS index_granularity = 64, min_compress_block_size = 4096, max_compress_block_size = 16384, fsync_after_insert = 1;
+SETTINGS index_granularity = 64, min_compress_block_size = 4096, max_compress_block_size = 16384, merge_selector_base = 2, fsync_after_insert = 1;
 
 -- One row per script and transaction, numbered along the chain (`ordinal`, from 1), with the script's totals after it:
 -- a summary is the last visible row, a page is a range of ordinals, however long the history. What a transaction receives and
@@ -176,7 +181,7 @@ CREATE TABLE script_txs
     open_days     Array(UInt16)
 )
 ENGINE = ReplacingMergeTree ORDER BY (script_hash, ordinal, height, block_tag)
-SETTINGS index_granularity = 256, fsync_after_insert = 1;
+SETTINGS index_granularity = 256, min_compress_block_size = 4096, max_compress_block_size = 16384, merge_selector_base = 2, fsync_after_insert = 1;
 
 -- The outputs of a script in the order in which they are listed (newest block first), and their spends as separate rows, newest
 -- block first too: an output is unspent if it has a visible row with spent = 0 and none with spent = 1. So what blocks above a
@@ -191,10 +196,11 @@ CREATE TABLE script_outputs
     output_height UInt32 CODEC(T64, LZ4),       -- of the block that created it
     height        UInt32 CODEC(T64, LZ4),       -- of the creating or the spending block
     block_tag     UInt32,
-    value         UInt64 CODEC(T64, LZ4)
+    value         UInt64 CODEC(T64, LZ4),
+    is_coinbase   UInt8                         -- 1: a coinbase created it; 0 in rows of spends
 )
 ENGINE = ReplacingMergeTree ORDER BY (script_hash, spent, height_desc, txid, vout, block_tag, output_height)
-SETTINGS index_granularity = 512, fsync_after_insert = 1;
+SETTINGS index_granularity = 512, min_compress_block_size = 4096, max_compress_block_size = 16384, merge_selector_base = 2, fsync_after_insert = 1;
 
 -- All unspent outputs of a script that has spent many, as of a block, numbered in the order in which they are listed: valid as
 -- long as that block is part of the chain. Readers apply later changes.
@@ -207,7 +213,8 @@ CREATE TABLE unspent_outputs
     height_desc   UInt32,
     txid          FixedString(32),
     vout          UInt32,
-    value         UInt64
+    value         UInt64,
+    is_coinbase   UInt8
 )
 ENGINE = ReplacingMergeTree ORDER BY (script_hash, at_height, at_tag, ordinal)
 SETTINGS index_granularity = 256, fsync_after_insert = 1;
@@ -227,6 +234,16 @@ SETTINGS index_granularity = 256, fsync_after_insert = 1;
 -- Scripts by their hash.
 CREATE TABLE scripts (script_hash FixedString(20), script String)
 ENGINE = EmbeddedRocksDB PRIMARY KEY script_hash;
+
+-- The scripts with an address in the order of their addresses, so that the beginning of an address is a range. A row belongs to no
+-- block: script_txs has the blocks of its script, which the first five bytes of the hash nearly always identify.
+CREATE TABLE address_order
+(
+    address_key   UInt64 CODEC(T64, LZ4),       -- the kind of the address, and the first five bytes of its hash or witness program
+    script_prefix FixedString(5)                -- of the script's hash
+)
+ENGINE = ReplacingMergeTree ORDER BY (address_key, script_prefix)
+SETTINGS index_granularity = 1024, fsync_after_insert = 1;
 
 -- The balance of each script with an address after each block that touches it, and before it. Complete above the height in
 -- balance_floors: a ranking is built from the one before and the changes since, or else from script_txs.
@@ -339,7 +356,8 @@ CREATE TABLE op_returns
     tx_index      UInt32,
     txid          FixedString(32),
     vout          UInt32,
-    data          String
+    data          String,                       -- what the script pushes, or the script after OP_RETURN if it is not data only
+    is_script     UInt8                         -- 1: the script after OP_RETURN
 )
 ENGINE = ReplacingMergeTree ORDER BY (ordinal, height, block_tag)
 SETTINGS index_granularity = 256, fsync_after_insert = 1;
