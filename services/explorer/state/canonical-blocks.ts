@@ -5,7 +5,6 @@ import type { Tables } from '../tables/tables.js'
 import { newBlocks } from './new-blocks.js'
 
 const CHUNK_BLOCKS = 1_024
-const HASH_BYTES = 32
 /** The hash, and the time as a 32-bit integer. */
 const BLOCK_BYTES = 36
 /** The same with the height. */
@@ -65,17 +64,26 @@ export class CanonicalBlocks {
   }
 
   /**
-   * Returns the newest blocks whose hashes begin or end with some hexadecimal digits, newest first.
-   * @param digits 1 to 64 in lower case. @param most the maximum number of blocks.
+   * Returns the newest blocks whose hashes begin or end with some hexadecimal digits, newest first. It looks at two bytes of nearly
+   * all hashes: the last digits of their beginning, because the first ones are zero, and their end.
+   * @param digits 4 to 64 in lower case. @param most the maximum number of blocks.
    */
   matching(digits: string, most: number): BlockId[] {
-    const begins = matcherOf(digits, 0)
-    const ends = matcherOf(digits, 2 * HASH_BYTES - digits.length)
     const found: BlockId[] = []
-    for (let height = this.length - 1; height >= 0 && found.length < most; height--) {
-      const chunk = this.#chunkOf(height)
-      const at = offsetOf(height)
-      if (begins(chunk, at) || ends(chunk, at)) found.push({ height, hash: this.hashAt(height) })
+    const last = (digits.length - 1) >> 1
+    const mask = digits.length % 2 === 0 ? 0xff : 0xf0
+    const [before, begin] = Buffer.from(`${digits}0`.slice(2 * last - 2, 2 * last + 2), 'hex')
+    const [beforeEnd, end] = Buffer.from(digits.slice(-4), 'hex')
+    for (let index = this.#chunks.length - 1; index >= 0 && found.length < most; index--) {
+      const chunk = this.#chunks[index] as Buffer
+      const first = index * CHUNK_BLOCKS
+      for (let at = offsetOf(Math.min(this.length - first, CHUNK_BLOCKS) - 1); at >= 0; at -= BLOCK_BYTES) {
+        const begins = ((chunk[at + last] as number) & mask) === begin && chunk[at + last - 1] === before
+        if (!begins && !(chunk[at + 31] === end && chunk[at + 30] === beforeEnd)) continue
+        const hash = chunk.toString('hex', at, at + 32)
+        if (!hash.startsWith(digits) && !hash.endsWith(digits)) continue
+        if (found.push({ height: first + at / BLOCK_BYTES, hash }) === most) break
+      }
     }
     return found
   }
@@ -85,23 +93,6 @@ export class CanonicalBlocks {
     if (chunk === undefined || height >= this.length)
       throw new RangeError(`the chain has no height ${String(height)}`)
     return chunk
-  }
-}
-
-/**
- * Returns a function that returns whether a hash, given by its bytes and their offset, has digits at a position. It begins with the
- * last digits: the first ones of nearly all hashes are zero.
- */
-function matcherOf(digits: string, position: number): (bytes: Buffer, offset: number) => boolean {
-  const placed = (text: string): Buffer =>
-    Buffer.from(text.padStart(position + digits.length, '0').padEnd(2 * HASH_BYTES, '0'), 'hex')
-  const [values, masks] = [placed(digits), placed('f'.repeat(digits.length))]
-  const first = position >> 1
-  const last = (position + digits.length - 1) >> 1
-  return (bytes, offset) => {
-    for (let at = last; at >= first; at--)
-      if (((bytes[offset + at] as number) & (masks[at] as number)) !== values[at]) return false
-    return true
   }
 }
 

@@ -123,6 +123,31 @@ describe('the blocks of a chain', () => {
     }
   })
 
+  it('are found by the beginning and by the end of their hashes, the newest first', async () => {
+    // As of blocks with proof of work: up to six zeros at the beginning.
+    const hashes = Array.from({ length: 2_100 }, (_, height) =>
+      hashOf(height, 'main')
+        .slice(height % 7)
+        .padStart(64, '0'),
+    )
+    const blocks = await nextCanonicalBlocks(tablesOf(hashes), CanonicalBlocks.NONE, viewOf(hashes, NONE))
+    const naive = (digits: string, most: number): object[] =>
+      hashes
+        .map((hash, height) => ({ height, hash }))
+        .filter(({ hash }) => hash.startsWith(digits) || hash.endsWith(digits))
+        .reverse()
+        .slice(0, most)
+    const some = [0, 1, 2, 3, 4, 1_023, 1_024, 2_047, 2_048, 2_099].map((height) => hashes[height] ?? '')
+    const queries = some.flatMap((hash) =>
+      [4, 5, 6, 7, 8, 63, 64].flatMap((length) => [hash.slice(0, length), hash.slice(-length)]),
+    )
+    for (const digits of [...queries, '0000', '7777', 'abcd', '0000a'])
+      for (const most of [1, 3, 10_000])
+        expect(blocks.matching(digits, most), digits).toEqual(naive(digits, most))
+    expect(blocks.matching('0000', 10_000).length).toBeGreaterThan(100)
+    expect(CanonicalBlocks.NONE.matching('0000', 10)).toEqual([])
+  })
+
   it('are not built from tables in which one is missing', async () => {
     const hashes = Array.from({ length: 5 }, (_, height) => hashOf(height, 'main'))
     const building = nextCanonicalBlocks(
