@@ -176,6 +176,12 @@ describe('the figures of unusual blocks', () => {
         [false, true],
       ])
     }
+    const shown = await fetch(`${pipeline.url}/address/${address(payTo)}?show=utxos`, {
+      headers: { accept: 'text/html' },
+    })
+    const [, second] = (await get(path)).items
+    const matures = `spendable from block ${String(second.block_height + 100)}`
+    expect((await shown.text()).split('new coins').slice(1)).toEqual([expect.stringContaining(matures)])
     const query = `{ addressUtxos(address: "${address(payTo)}") { items { is_coinbase } } }`
     const marked = { items: [{ is_coinbase: false }, { is_coinbase: true }] }
     expect((await operation(query)).addressUtxos).toEqual(marked)

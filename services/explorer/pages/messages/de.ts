@@ -184,6 +184,7 @@ export const de: Messages = {
     change: 'Änderung',
     noHistory: 'Keine Transaktionen.',
     noUtxos: 'Keine nicht ausgegebenen Ausgänge.',
+    coinbase: (height: string) => `neue Münzen, ausgebbar ab Block ${height}`,
     label: 'Name',
   },
   mempool: {

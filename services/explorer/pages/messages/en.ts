@@ -175,6 +175,7 @@ export const en = {
     change: 'Change',
     noHistory: 'No transactions.',
     noUtxos: 'No unspent outputs.',
+    coinbase: (height: string) => `new coins, spendable from block ${height}`,
     label: 'Label',
   },
   mempool: {

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { addressOf, decodeAddress, isDilithiumScript } from '../../../../pipelines/chain/address.js'
-import type { Network } from '../../../../pipelines/chain/networks.js'
+import { COINBASE_MATURITY, type Network } from '../../../../pipelines/chain/networks.js'
 import { html, type Html } from '../../../design/html.js'
 import { address as addressArgument, page } from '../../reads/arguments.js'
 import { addressSummary, addressTransactions, addressUtxos } from '../../reads/addresses/addresses.js'
@@ -159,7 +159,8 @@ async function unspent(context: PageContext, address: string, page: number): Pro
   const rows = answer.items.map((item) => ({
     id: `u-${item.txid}-${String(item.vout)}`,
     cells: [
-      html`${txLink(context, item.txid)}:${item.vout}`,
+      html`${txLink(context, item.txid)}:${item.vout}
+      ${item.is_coinbase && item.block_height !== null ? badge('plain', t.address.coinbase(f.number(item.block_height + COINBASE_MATURITY))) : undefined}`,
       item.block_height === null ? badge('wait', t.words.unconfirmed) : blockLink(context, item.block_height),
       f.amount(item.value),
     ],
