@@ -13,8 +13,8 @@ const HEADER = `/*
  * large or have decimals, are decimal strings. Times are ISO 8601 in UTC.
  */`
 
-/** The arguments that select a page of a list. */
-const PAGES = ['page', 'offset']
+/** The arguments that select a page of a list, the preferred one first. */
+const PAGES = ['page', 'offset', 'cursor']
 
 type Operation = Pick<Read, 'name' | 'about' | 'path' | 'method' | 'args' | 'answer'>
 

@@ -46,6 +46,8 @@ const SEQ_DOC =
   'consecutive within the channel, and the same on every explorer except for stats and whale alerts; of a resync, the seq of the last missed event'
 
 const ADDRESSES_DOC = 'for the channel `address`: the addresses to subscribe to, at most 1,000'
+const REMOVALS_DOC =
+  'for the channel `mempool`: true for the transactions that leave too; all events are then numbered together'
 const RESYNC_DOC = 'for the channel `address`: the address whose state must be read again'
 /** The channel of the addresses that a subscription names. */
 const ADDRESS = 'address'
@@ -154,6 +156,7 @@ class ProtoFile {
         { ...channel, doc: 'the channel to subscribe to' },
         { key: 'since', type: 'optional int64', doc: SINCE_DOC },
         { key: 'addresses', type: 'repeated string', doc: ADDRESSES_DOC },
+        { key: 'removals', type: 'bool', doc: REMOVALS_DOC },
       ]),
       this.#message('ChannelEvent', [
         { ...channel, doc: 'channel of the event' },

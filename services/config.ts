@@ -197,6 +197,11 @@ const SETTINGS = {
     ['tcp', 'ipc'],
     'The endpoint at which the node publishes `hashblock`, and `hashtx` or `sequence`, over ZMQ, such as `tcp://127.0.0.1:28332`. Needs the optional package `zeromq`. Not set: new transactions are found by polling.',
   ),
+  nodeMempoolExpiryHours: integer(
+    'NODE_MEMPOOL_EXPIRY_HOURS',
+    { least: 1, most: 1_000_000, fallback: 336 },
+    "The node's `mempoolexpiry`, in hours: from this age on, a transaction that the node drops has expired.",
+  ),
   nodeDataDir: optionalPath(
     'NODE_DATA_DIR',
     "The node's data directory, if it is on this machine; node health then reports its disk usage.",

@@ -12,8 +12,14 @@ export interface FeeEntry {
   readonly vsize: number
 }
 
-/** Returns the number and total size of transactions by fee rate: all buckets, lowest first. */
-export function feeHistogram(entries: Iterable<FeeEntry>): FeeBucket[] {
+/**
+ * Returns the number and total size of transactions by fee rate: all buckets, lowest first.
+ * @param rated returns the fee and the size that determine the fee rate of a transaction. Not set: its own.
+ */
+export function feeHistogram<T extends FeeEntry>(
+  entries: Iterable<T>,
+  rated: (entry: T) => FeeEntry = (entry) => entry,
+): FeeBucket[] {
   const buckets = EDGES.map((edge, index) => {
     const next = EDGES[index + 1]
     return {
@@ -22,12 +28,13 @@ export function feeHistogram(entries: Iterable<FeeEntry>): FeeBucket[] {
       totalVsize: 0,
     }
   })
-  for (const { fee, vsize } of entries) {
+  for (const entry of entries) {
+    const { fee, vsize } = rated(entry)
     const index = EDGES.findLastIndex((edge) => fee >= edge * BigInt(vsize))
     const bucket = buckets[index]
     if (bucket === undefined) continue
     bucket.count++
-    bucket.totalVsize += vsize
+    bucket.totalVsize += entry.vsize
   }
   return buckets
 }
@@ -40,8 +47,11 @@ export const addHistograms = (one: readonly FeeBucket[], other: readonly FeeBuck
     totalVsize: totalVsize + (other[index]?.totalVsize ?? 0),
   }))
 
-/** The fee rate below which nodes relay no transaction, in base units per vbyte: the default of their minrelaytxfee. */
-export const MIN_RELAY_FEE_RATE = 1
+/**
+ * The fee rate that is assumed of a node which does not report the lowest one that it relays: the default of minrelaytxfee before
+ * Bitcoin Core 29.1, which every later version relays too.
+ */
+export const ASSUMED_MINIMUM: FeeEntry = { fee: 1n, vsize: 1 }
 
 /** Returns the fee rate in base units per vbyte with two decimals, rounded up: a fee of this rate is not too low. */
 export function feeRateUp(fee: bigint, vsize: number): string {

@@ -16,9 +16,34 @@ import type { MempoolEntry } from './mempool-tx.js'
 export interface MempoolDelta {
   readonly entered: readonly MempoolEntry[]
   /** Transactions that left; `by` is the block that confirms it or the txid that replaced it, empty for none. */
-  readonly left: readonly { readonly txid: string; readonly reason: PoolLeft_Reason; readonly by: string }[]
+  readonly left: readonly MempoolRemoval[]
+  /** Transactions that entered and left, before `entered` and after `left`: they were seen only in a block. */
+  readonly passed: readonly MempoolPassed[]
   /** Number of transactions that had ever entered before. */
   readonly enteredBefore: number
+  /** Number of transactions that had ever left before; undefined in events of earlier versions. */
+  readonly leftBefore: number | undefined
+}
+
+export interface MempoolRemoval {
+  readonly txid: string
+  readonly reason: PoolLeft_Reason
+  readonly by: string
+  /** Height of the block that confirms it. */
+  readonly blockHeight: number | undefined
+  /** Base units; 0 in events of earlier versions, as the size. */
+  readonly fee: bigint
+  readonly vsize: number
+}
+
+export interface MempoolPassed {
+  readonly txid: string
+  /** Base units. */
+  readonly fee: bigint
+  readonly vsize: number
+  /** The block that confirms it. */
+  readonly block: string
+  readonly blockHeight: number
 }
 
 /** A change that is applied to the mempool at once. `seenAt` is the position of topic `chain` at which the poller observed it. */
@@ -33,6 +58,7 @@ export type MempoolStep =
       readonly time: number
       readonly entries: readonly MempoolEntry[]
       readonly enteredBefore: number
+      readonly leftBefore: number | undefined
     }
 
 /** Reads the events of topic `node`, and drops events of superseded pollers and exact duplicates. */
@@ -113,21 +139,28 @@ export class MempoolEvents {
       const { event: kind } = event
       if (kind.case === 'heartbeat') this.heartbeat = kind.value
       if (kind.case === 'poolSnapshot') {
-        const { part, parts, entries, enteredBefore } = kind.value
+        const { part, parts, entries, enteredBefore, leftBefore } = kind.value
         if (part === 0) this.#snapshot = { first: record, parts: [] }
         const snapshot = this.#snapshot
         if (snapshot?.parts.length === part) snapshot.parts.push(entries.map(entryOf))
         if (snapshot?.parts.length !== parts) continue
         const { position, time } = snapshot.first
-        const content = { entries: snapshot.parts.flat(), enteredBefore: Number(enteredBefore) }
+        const counts = { enteredBefore: Number(enteredBefore), leftBefore: numberOf(leftBefore) }
+        const content = { entries: snapshot.parts.flat(), ...counts }
         steps.push({ kind: 'snapshot', seenAt, position, time, ...content })
         this.#snapshot = undefined
       }
       if (kind.case !== 'poolDelta') continue
       const delta = {
         entered: kind.value.entered.map(entryOf),
-        left: kind.value.left.map(({ txid, reason, by }) => ({ txid: hexOf(txid), reason, by: hexOf(by) })),
+        left: kind.value.left.map(({ txid, reason, by, blockHeight, fee, vsize }) => ({
+          ...{ txid: hexOf(txid), reason, by: hexOf(by), blockHeight, fee, vsize },
+        })),
+        passed: kind.value.passed.map(({ txid, fee, vsize, block, blockHeight }) => ({
+          ...{ txid: hexOf(txid), fee, vsize, block: hexOf(block), blockHeight },
+        })),
         enteredBefore: Number(kind.value.enteredBefore),
+        leftBefore: numberOf(kind.value.leftBefore),
       }
       const before = steps.at(-1)
       if (before?.kind === 'deltas' && before.seenAt === seenAt)
@@ -149,6 +182,9 @@ export class MempoolEvents {
     return messageIn(NodeEventSchema, record, { logger: this.#logger, topic: 'node' })
   }
 }
+
+const numberOf = (given: bigint | undefined): number | undefined =>
+  given === undefined ? undefined : Number(given)
 
 /** Converts an entry of an event. The bytes are copied, because a view would keep the record in memory. */
 function entryOf({ txid, raw, fee, firstSeen }: PoolEntry): MempoolEntry {

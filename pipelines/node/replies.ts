@@ -49,6 +49,10 @@ const MempoolInfo = Type.Object({
   total_fee: Type.Optional(Coins),
   maxmempool: Count,
   mempoolminfee: Coins,
+  /** Absent in old versions. */
+  minrelaytxfee: Type.Optional(Coins),
+  /** Absent in old versions. */
+  incrementalrelayfee: Type.Optional(Coins),
   unbroadcastcount: Count,
 })
 
@@ -104,7 +108,7 @@ const ScannedSet = Type.Object({
   ),
 })
 
-/** Reply of getmempoolinfo: sizes in bytes, `mempoolminfee` in coins per kvB. */
+/** Reply of getmempoolinfo: sizes in bytes, fee rates in coins per kvB. */
 export type NodeMempoolInfo = Static<typeof MempoolInfo>
 export type NodeNetworkInfo = Static<typeof NetworkInfo>
 export type NodeTip = Static<typeof Tip>

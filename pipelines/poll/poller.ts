@@ -6,7 +6,7 @@ import type { Logger } from '../logger.js'
 import { backoffMs } from '../node/backoff.js'
 import type { NodeClient } from '../node/client.js'
 import { isRpcError, RPC_INVALID_PARAMETER, RPC_NOT_FOUND } from '../node/errors.js'
-import type { NodeChainInfo } from '../node/replies.js'
+import type { NodeChainInfo, NodeMempoolInfo } from '../node/replies.js'
 import { Alarm, type AnnouncementSource } from './announce/alarm.js'
 import { BlockSource } from './chain/block-source.js'
 import { ChainWriter, type Identity } from './chain/chain-writer.js'
@@ -39,6 +39,8 @@ export interface PollerOptions {
   /** Sources that announce changes of the node before the next poll is due. */
   readonly announcements?: readonly AnnouncementSource[]
   readonly observer?: PollerObserver | undefined
+  /** The age from which on the node drops a transaction of its mempool, in hours. Not set: the default of nodes. */
+  readonly expiryHours?: number | undefined
   /** Returns milliseconds of a monotonic clock; for tests. */
   readonly now?: () => number
 }
@@ -197,10 +199,10 @@ export class Poller {
   async #poll(session: Session, signal: AbortSignal): Promise<void> {
     for (let stuck = 0; stuck < MAX_STUCK;) {
       const position = session.chain.position
-      const info = await this.#checkNode(session, signal)
+      const { info, mempool } = await this.#checkNode(session, signal)
       if (session.damage !== undefined) throw session.damage
       if (info.bestblockhash === session.chain.chain.tip?.hash) {
-        const seen = await session.mempool.sync(signal)
+        const seen = await session.mempool.sync(mempool, signal)
         if (seen !== 'moved') this.#options.observer?.worked()
         if (seen === 'level') return
         stuck = seen === 'more' ? 0 : stuck + 1
@@ -217,12 +219,13 @@ export class Poller {
 
   async #opened(signal: AbortSignal): Promise<Session> {
     if (this.#session !== undefined) return this.#session
-    const { node, log, logger, inFlight, now = () => performance.now() } = this.#options
+    const { node, log, logger, inFlight, expiryHours, now = () => performance.now() } = this.#options
     const info = await node.chainInfo(signal)
     const identity = await this.#identify(info, signal)
     const chain = await this.#startEpoch(identity, info, signal)
     const writer = new NodeWriter(log, chain)
-    const mempool = await MempoolFollower.start({ node, log, chain, writer, inFlight, logger, now })
+    const sources = { node, log, chain, writer, inFlight, logger, expiryHours, now }
+    const mempool = await MempoolFollower.start(sources)
     const height = chain.chain.height
     logger.info(
       {
@@ -262,10 +265,14 @@ export class Poller {
     return chain
   }
 
-  /** Reads the node's tip, and writes a heartbeat. */
-  async #checkNode(session: Session, signal: AbortSignal): Promise<NodeChainInfo> {
+  /** Reads the node's tip and the state of its mempool, and writes a heartbeat. */
+  async #checkNode(
+    session: Session,
+    signal: AbortSignal,
+  ): Promise<{ readonly info: NodeChainInfo; readonly mempool: NodeMempoolInfo }> {
     const { node, pollIntervalMs } = this.#options
     const info = await node.chainInfo(signal)
+    const mempool = await node.mempoolInfo(signal)
     const { nodeName } = session.chain.identity.network
     if (info.chain !== nodeName) throw this.#wrongChain(info.chain, nodeName)
     this.#nodeHeight = info.blocks
@@ -276,9 +283,9 @@ export class Poller {
       const seen = { height: info.blocks, hash: info.bestblockhash }
       session.beatAt = now
       session.beatHash = info.bestblockhash
-      await session.writer.heartbeat(now, seen, pollIntervalMs)
+      await session.writer.heartbeat(now, seen, pollIntervalMs, mempool)
     }
-    return info
+    return { info, mempool }
   }
 
   /** Moves the log's chain towards a tip of the node; stops early if the node's chain changes meanwhile. */
@@ -355,7 +362,7 @@ export class Poller {
     const last = blocks.at(-1)
     if (last === undefined) return
     await chain.connect(blocks, target)
-    for (const { hash, raw } of blocks) mempool.mempool.blockConnected(hash, raw)
+    for (const block of blocks) mempool.mempool.blockConnected(block)
     this.#options.observer?.worked()
     this.#options.observer?.moved('connected', blocks.length)
     this.#options.logger.debug(
@@ -370,11 +377,14 @@ export class Poller {
     while (!signal.aborted) {
       try {
         await sleep(this.#options.pollIntervalMs, undefined, { signal })
-        const { blocks } = await this.#checkNode(session, signal)
+        const { info } = await this.#checkNode(session, signal)
         await session.mempool.snapshotIfDue()
         if (Date.now() - loggedAt < LOG_PROGRESS_MS) continue
         loggedAt = Date.now()
-        this.#options.logger.info({ height: session.chain.chain.height, nodeHeight: blocks }, 'catching up')
+        this.#options.logger.info(
+          { height: session.chain.chain.height, nodeHeight: info.blocks },
+          'catching up',
+        )
       } catch {
         // Fetching the blocks fails for the same reason, and reports it.
       }

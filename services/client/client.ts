@@ -12,7 +12,7 @@ export type Answer<N extends Name> = Reads[N]['answer']
 
 /** The reads whose lists have several pages. */
 type PagedName = {
-  [N in Name]: [keyof Arguments<N> & ('page' | 'offset')] extends [never] ? never : N
+  [N in Name]: [keyof Arguments<N> & ('page' | 'offset' | 'cursor')] extends [never] ? never : N
 }[Name]
 type Item<N extends PagedName> = Answer<N> extends { items: (infer I)[] } ? I : never
 
@@ -94,7 +94,8 @@ async function* pagesOf(
   let { minHeight } = options
   let before = new Set<string>()
   for (;;) {
-    const position = cursor !== undefined ? { cursor } : isByOffset ? { offset: next } : { page: next }
+    const number = isByOffset ? { offset: next } : path.endsWith('page') ? { page: next } : {}
+    const position = cursor === undefined ? number : { cursor }
     const list = (await requester.request(
       path,
       { ...args, ...position },

@@ -13,6 +13,8 @@ export interface EventsOptions {
   readonly signal?: AbortSignal
   /** The `seq` of the last event that is known, by channel: later ones are sent first. Not set: from now on. */
   readonly since?: Readonly<Partial<Record<Channel, number>>>
+  /** True for the transactions that leave the mempool too, on channel `mempool`. */
+  readonly removals?: boolean
   readonly WebSocket?: SocketClass
 }
 
@@ -46,13 +48,13 @@ interface Message {
 export async function* followFeed(
   url: string,
   channels: readonly Channel[],
-  { signal, since = {}, WebSocket: given }: EventsOptions,
+  { signal, since = {}, removals = false, WebSocket: given }: EventsOptions,
 ): AsyncGenerator<FeedEvent, void, undefined> {
   const WebSocket = given ?? globalSocket()
   const last = new Map(Object.entries(since) as [Channel, number][])
   const isOver = (): boolean => signal?.aborted === true
   for (let attempt = 0, isFirst = true; !isOver(); attempt++, isFirst = false) {
-    const connection = new Connection(new WebSocket(url) as Socket, { channels, last, isFirst })
+    const connection = new Connection(new WebSocket(url) as Socket, { channels, removals, last, isFirst })
     const close = (): void => connection.close()
     signal?.addEventListener('abort', close)
     try {
@@ -81,6 +83,7 @@ function globalSocket(): SocketClass {
 
 interface Subscriptions {
   readonly channels: readonly Channel[]
+  readonly removals: boolean
   /** The `seq` of the last event that was received, by channel. */
   readonly last: Map<Channel, number>
   /** False after a broken connection. */
@@ -143,8 +146,11 @@ class Connection {
   }
 
   #subscribe(): void {
-    const { channels, last } = this.#subscriptions
-    for (const channel of channels) this.#send({ type: 'subscribe', channel, since: last.get(channel) })
+    const { channels, removals, last } = this.#subscriptions
+    for (const channel of channels) {
+      const further = removals && channel === 'mempool' ? { removals } : {}
+      this.#send({ type: 'subscribe', channel, since: last.get(channel), ...further })
+    }
   }
 
   #send(message: object): void {

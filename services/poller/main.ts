@@ -63,9 +63,9 @@ async function follow(
 ): Promise<void> {
   const url = await nodeUrl(config, { signal, logger })
   const node = new NodeClient(url, { logger, onAttempt: metrics.attempted })
-  const { chain, pollIntervalMs } = config
+  const { chain, pollIntervalMs, nodeMempoolExpiryHours: expiryHours } = config
   const poller = new Poller({
-    ...{ node, log, chain, pollIntervalMs, inFlight, logger },
+    ...{ node, log, chain, pollIntervalMs, inFlight, logger, expiryHours },
     announcements: [
       ...(config.nodeWaitForBlocks === 'true' ? [new BlockWait({ url, logger })] : []),
       ...(config.nodeZmqUrl === undefined ? [] : [new ZmqAnnouncements({ url: config.nodeZmqUrl, logger })]),

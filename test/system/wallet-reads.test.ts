@@ -187,7 +187,8 @@ describe('what wallets ask for, on a chain with reorganisations', () => {
     }
     // The mempool is far from filling a block.
     expect((await pipeline.get('/fees/recommended')).body).toEqual({
-      ...{ minimumFeeRate: '1.00', recentFeeRate: null },
+      ...{ minimumFeeRate: '1.00', relayFeeRate: '1.00', incrementalFeeRate: '1.00' },
+      recentFeeRate: null,
       items: [1, 3, 6, 12, 30].map((blocks) => ({ blocks, feeRate: '1.00' })),
     })
   }

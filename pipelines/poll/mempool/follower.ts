@@ -1,9 +1,10 @@
 import type { EventLog } from '../../log/port.js'
 import type { MempoolTx } from '../../mempool/mempool-tx.js'
+import type { NodeMempoolInfo } from '../../node/replies.js'
 import type { ChainWriter } from '../chain/chain-writer.js'
 import type { NodeWriter } from './node-writer.js'
 import type { Mempool } from './mempool.js'
-import { type Left, mempoolChange, type MempoolChange } from './delta.js'
+import { type Left, mempoolChange, type MempoolChange, type Passed } from './delta.js'
 import { fetchMempoolTxs, type MempoolFetchSources } from './fetch.js'
 import { readMempool, type MempoolState } from './log.js'
 
@@ -25,6 +26,8 @@ export interface MempoolSources extends MempoolFetchSources {
   readonly log: EventLog
   readonly chain: ChainWriter
   readonly writer: NodeWriter
+  /** The age from which on the node drops a transaction, in hours. */
+  readonly expiryHours?: number | undefined
   /** Returns milliseconds of a monotonic clock. */
   readonly now: () => number
 }
@@ -64,23 +67,30 @@ export class MempoolFollower {
 
   /** Continues with the mempool of the log. */
   static async start(sources: MempoolSources): Promise<MempoolFollower> {
-    const state = await readMempool(sources.log, sources.logger, sources.chain.identity.network)
+    const state = await readMempool(
+      sources.log,
+      sources.logger,
+      sources.chain.identity.network,
+      sources.expiryHours,
+    )
     if (state.snapshotPosition !== undefined)
       return new MempoolFollower(sources, state, state.snapshotPosition)
-    const position = await sources.writer.snapshot(-1, 0n, [])
+    const position = await sources.writer.snapshot(-1, { entered: 0n, left: 0n }, [])
     return new MempoolFollower(sources, { ...state, snapshotTime: Date.now() }, position)
   }
 
   /**
    * Brings the log's mempool level with the node's, provided that the node has the log's tip before and after. Compares the lists
    * of both if the node's statistics have changed, and at least once a minute; fetches new transactions only.
+   * @param info the node's statistics, read just before.
    * @returns `moved` if the node has another tip, `more` if not all new transactions were fetched, else `level`.
    */
-  async sync(signal: AbortSignal): Promise<'level' | 'more' | 'moved'> {
+  async sync(info: NodeMempoolInfo, signal: AbortSignal): Promise<'level' | 'more' | 'moved'> {
     const { node, chain } = this.#sources
-    const state = await this.#summary(signal)
+    const state = this.#summary(info)
     if (this.#isAsCompared(state)) {
       await this.#seenAt(chain.position)
+      this.mempool.level()
       return 'level'
     }
     const change = this.#toFetch.length > 0 ? undefined : await this.#compare(signal)
@@ -94,17 +104,38 @@ export class MempoolFollower {
     this.#toFetch = this.#toFetch.slice(now.length)
     const all = change !== undefined && this.#toFetch.length === 0
     // Replacements are certain only when all new transactions are known.
-    await this.#write(entered, all ? this.mempool.reasons(change.left, entered) : [])
+    const left = all ? await this.#causes(change.left, entered, signal) : []
+    await this.#write(entered, left, this.mempool.takePassed())
     // Compare again if transactions were skipped.
     this.#compared = all && entered.length === now.length ? state : undefined
     await this.#seenAt(chain.position)
+    if (all) this.mempool.level()
     return all ? 'level' : 'more'
   }
 
-  /** Reads statistics that nearly every change of the mempool changes, at no cost for the node. */
-  async #summary(signal: AbortSignal): Promise<MempoolSummary> {
-    const { node, chain, now } = this.#sources
-    const { size, bytes, usage, total_fee } = await node.mempoolInfo(signal)
+  /**
+   * Returns why transactions have left. Blocks, replacements and age are certain. Otherwise the node has dropped them because its
+   * mempool is full, if it requires higher fees of new ones than of those that it relays, as it then does for hours.
+   */
+  async #causes(
+    left: readonly string[],
+    entered: readonly MempoolTx[],
+    signal: AbortSignal,
+  ): Promise<Left[]> {
+    const found = this.mempool.causes(left, entered)
+    if (found.every(({ cause }) => cause !== undefined)) return found as Left[]
+    // Read after the list: it may have become full between the statistics and the list.
+    const { mempoolminfee, minrelaytxfee } = await this.#sources.node.mempoolInfo(signal)
+    const isFull = minrelaytxfee !== undefined && mempoolminfee > minrelaytxfee
+    return found.map(({ tx, cause }) => ({
+      tx,
+      cause: cause ?? { reason: isFull ? 'evicted' : 'unknown' },
+    }))
+  }
+
+  /** Returns statistics that nearly every change of the mempool changes, and that cost the node nothing. */
+  #summary({ size, bytes, usage, total_fee }: NodeMempoolInfo): MempoolSummary {
+    const { chain, now } = this.#sources
     const tip = chain.chain.tip?.hash
     return { text: [tip, size, bytes, usage, total_fee].join(), at: now() }
   }
@@ -124,11 +155,16 @@ export class MempoolFollower {
     return change
   }
 
-  async #write(entered: readonly MempoolTx[], left: readonly Left[]): Promise<void> {
-    if (entered.length + left.length === 0 && !this.#hasLeft) return
+  async #write(
+    entered: readonly MempoolTx[],
+    left: readonly Left[],
+    passed: readonly Passed[],
+  ): Promise<void> {
+    if (entered.length + left.length + passed.length === 0 && !this.#hasLeft) return
     const { writer } = this.#sources
-    this.#deltas += await writer.delta(this.#snapshotPosition, this.mempool.entered, { entered, left })
-    for (const { txid } of left) this.mempool.leave(txid)
+    this.#deltas += await writer.delta(this.#snapshotPosition, this.mempool, { entered, left, passed })
+    for (const { tx } of left) this.mempool.leave(tx.txid)
+    this.mempool.pass(passed.length)
     for (const tx of entered) this.mempool.enter(tx)
     this.#hasLeft = false
   }
@@ -153,7 +189,7 @@ export class MempoolFollower {
     const { writer } = this.#sources
     this.#snapshotPosition = await writer.snapshot(
       this.#chainPosition,
-      this.mempool.entered,
+      this.mempool,
       this.mempool.txs.values(),
     )
     this.#snapshotTime = Date.now()

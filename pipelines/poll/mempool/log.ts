@@ -24,8 +24,13 @@ export interface MempoolState {
 /**
  * Rebuilds the mempool from the last complete snapshot in the log, the deltas after it, and the effects of later blocks.
  */
-export async function readMempool(log: EventLog, logger: Logger, network: Network): Promise<MempoolState> {
-  const mempool = new Mempool()
+export async function readMempool(
+  log: EventLog,
+  logger: Logger,
+  network: Network,
+  expiryHours?: number,
+): Promise<MempoolState> {
+  const mempool = new Mempool(network, expiryHours)
   let state: MempoolState = {
     mempool,
     snapshotPosition: undefined,
@@ -42,14 +47,15 @@ function applied(state: MempoolState, step: MempoolStep): MempoolState {
   const { mempool } = state
   const chainPosition = step.seenAt
   if (step.kind === 'snapshot') {
-    mempool.reset(BigInt(step.enteredBefore))
+    mempool.reset(BigInt(step.enteredBefore), BigInt(step.leftBefore ?? 0))
     for (const entry of step.entries) mempool.put(mempoolTx(entry))
     return { mempool, snapshotPosition: step.position, snapshotTime: step.time, deltas: 0, chainPosition }
   }
   // Deltas of a snapshot that retention has dropped.
   if (state.snapshotPosition === undefined) return state
-  for (const { left, entered } of step.deltas) {
+  for (const { left, passed, entered } of step.deltas) {
     for (const { txid } of left) mempool.leave(txid)
+    mempool.pass(passed.length)
     for (const entry of entered) mempool.enter(mempoolTx(entry))
   }
   return { ...state, deltas: state.deltas + step.deltas.length, chainPosition }
@@ -65,8 +71,10 @@ async function applyBlocks(
   if (mempool.txs.size === 0) return
   const [from, last] = [offsetOf(chainPosition) + 1, await log.last('chain')]
   for await (const { event } of forwards(log, from, last, network)) {
-    if (event.event.case === 'blockConnected')
-      mempool.blockConnected(hexOf(event.event.value.hash), event.event.value.raw)
+    if (event.event.case === 'blockConnected') {
+      const { hash, height, raw, prevouts } = event.event.value
+      mempool.blockConnected({ hash: hexOf(hash), height, raw, prevouts })
+    }
     if (event.event.case === 'blockDisconnected') mempool.blockDisconnected(hexOf(event.event.value.hash))
   }
 }

@@ -5,15 +5,21 @@ import {
   type PoolEntrySchema,
   PoolLeft_Reason,
   type PoolLeftSchema,
+  type PoolPassedSchema,
+  type RelayFeesSchema,
 } from '../../../proto/gen/headwater/events/v1/events_pb.js'
+import { coinsToBaseUnits } from '../../chain/amount.js'
 import type { BlockId } from '../../chain/block.js'
 import { displayBytes } from '../../chain/hash.js'
+import type { Network } from '../../chain/networks.js'
+import { parseTx, vsizeOf, weightOf } from '../../chain/transaction.js'
 import type { EventLog } from '../../log/port.js'
 import { messageIn, recordsOf } from '../../log/records.js'
 import type { MempoolTx } from '../../mempool/mempool-tx.js'
+import type { NodeMempoolInfo } from '../../node/replies.js'
 import { MAX_BATCH_BYTES, type ChainWriter } from '../chain/chain-writer.js'
 import { LogMovedError } from '../errors.js'
-import type { Left } from './delta.js'
+import type { Cause, Left, Passed } from './delta.js'
 import { slicesOf } from '../slices.js'
 
 type Payload = NonNullable<MessageInitShape<typeof NodeEventSchema>['event']>
@@ -22,6 +28,12 @@ type Payload = NonNullable<MessageInitShape<typeof NodeEventSchema>['event']>
 const MAX_EVENT_BYTES = 512 * 1024
 /** The approximate size of an entry without its transaction. */
 const ENTRY_BYTES = 60
+
+/** The numbers of transactions that have ever entered and left the mempool. */
+export interface Counts {
+  readonly entered: bigint
+  readonly left: bigint
+}
 
 /** Writes topic `node`. Each event contains the position of topic `chain` at which it was observed. */
 export class NodeWriter {
@@ -38,12 +50,18 @@ export class NodeWriter {
     this.#chain = chain
   }
 
-  async heartbeat(timeMs: number, node: BlockId, pollIntervalMs: number): Promise<void> {
+  async heartbeat(
+    timeMs: number,
+    node: BlockId,
+    pollIntervalMs: number,
+    fees: NodeMempoolInfo,
+  ): Promise<void> {
     const value = {
       timeMs: BigInt(timeMs),
       nodeHeight: node.height,
       nodeHash: displayBytes(node.hash),
       pollIntervalMs,
+      relayFees: relayFeesOf(fees),
     }
     await this.#append(undefined, [{ case: 'heartbeat', value }])
   }
@@ -53,12 +71,19 @@ export class NodeWriter {
    * readers use the previous snapshot until this one is complete.
    * @returns the position of the snapshot's first part. @throws LogMovedError if another poller wrote between its parts.
    */
-  async snapshot(chainPosition: number, enteredBefore: bigint, txs: Iterable<MempoolTx>): Promise<number> {
+  async snapshot(
+    chainPosition: number,
+    { entered: enteredBefore, left: leftBefore }: Counts,
+    txs: Iterable<MempoolTx>,
+  ): Promise<number> {
     const slices = [...slicesOf(txs, txBytes, MAX_EVENT_BYTES)]
     const parts = slices.length
     function* payloads(): Generator<Payload> {
       for (const [part, slice] of slices.entries())
-        yield { case: 'poolSnapshot', value: { part, parts, enteredBefore, entries: slice.map(entry) } }
+        yield {
+          case: 'poolSnapshot',
+          value: { part, parts, enteredBefore, leftBefore, entries: slice.map(entry) },
+        }
     }
     return this.#append(chainPosition, payloads(), parts)
   }
@@ -69,18 +94,30 @@ export class NodeWriter {
    */
   async delta(
     snapshotPosition: number,
-    enteredBefore: bigint,
-    change: { readonly entered: readonly MempoolTx[]; readonly left: readonly Left[] },
+    before: Counts,
+    {
+      entered,
+      left,
+      passed,
+    }: {
+      readonly entered: readonly MempoolTx[]
+      readonly left: readonly Left[]
+      readonly passed: readonly Passed[]
+    },
   ): Promise<number> {
-    let before = enteredBefore
-    const deltas = [...slicesOf(change.entered, txBytes, MAX_EVENT_BYTES)].map((slice, i): Payload => {
+    const { network } = this.#chain.identity
+    let { entered: enteredBefore, left: leftBefore } = before
+    const deltas = [...slicesOf(entered, txBytes, MAX_EVENT_BYTES)].map((slice, i): Payload => {
       const value = {
         snapshotPosition: BigInt(snapshotPosition),
-        enteredBefore: before,
+        enteredBefore,
+        leftBefore,
         entered: slice.map(entry),
-        left: i === 0 ? change.left.map(leaving) : [],
+        left: i === 0 ? left.map((each) => leaving(each, network)) : [],
+        passed: i === 0 ? passed.map(passing) : [],
       }
-      before += BigInt(slice.length)
+      enteredBefore += BigInt(slice.length + value.passed.length)
+      leftBefore += BigInt(value.left.length + value.passed.length)
       return { case: 'poolDelta', value }
     })
     await this.#append(undefined, deltas)
@@ -146,14 +183,42 @@ function entry({ txid, raw, fee, firstSeen }: MempoolTx): MessageInitShape<typeo
   return { txid: displayBytes(txid), raw, fee, firstSeen }
 }
 
-function leaving(left: Left): MessageInitShape<typeof PoolLeftSchema> {
-  const txid = displayBytes(left.txid)
-  switch (left.reason) {
+function leaving({ tx, cause }: Left, network: Network): MessageInitShape<typeof PoolLeftSchema> {
+  const vsize = vsizeOf(weightOf(parseTx(tx.raw), network), network)
+  return { txid: displayBytes(tx.txid), fee: tx.fee, vsize, ...causeOf(cause) }
+}
+
+function causeOf(cause: Cause): MessageInitShape<typeof PoolLeftSchema> {
+  switch (cause.reason) {
     case 'confirmed':
-      return { txid, reason: PoolLeft_Reason.CONFIRMED, by: displayBytes(left.block) }
+      return {
+        ...{ reason: PoolLeft_Reason.CONFIRMED, by: displayBytes(cause.block) },
+        blockHeight: cause.height,
+      }
     case 'replaced':
-      return { txid, reason: PoolLeft_Reason.REPLACED, by: displayBytes(left.by) }
+      return { reason: PoolLeft_Reason.REPLACED, by: displayBytes(cause.by) }
     case 'evicted':
-      return { txid, reason: PoolLeft_Reason.EVICTED, by: Buffer.alloc(0) }
+      return { reason: PoolLeft_Reason.EVICTED }
+    case 'expired':
+      return { reason: PoolLeft_Reason.EXPIRED }
+    case 'unknown':
+      return { reason: PoolLeft_Reason.UNKNOWN }
+  }
+}
+
+const passing = ({ txid, fee, vsize, block, height }: Passed): MessageInitShape<typeof PoolPassedSchema> => ({
+  ...{ txid: displayBytes(txid), fee, vsize, block: displayBytes(block), blockHeight: height },
+})
+
+/** Returns the fee rates of a node in base units per 1000 virtual bytes. */
+function relayFeesOf({
+  mempoolminfee,
+  minrelaytxfee,
+  incrementalrelayfee,
+}: NodeMempoolInfo): MessageInitShape<typeof RelayFeesSchema> {
+  return {
+    mempoolMin: coinsToBaseUnits(mempoolminfee),
+    ...(minrelaytxfee === undefined ? {} : { minRelay: coinsToBaseUnits(minrelaytxfee) }),
+    ...(incrementalrelayfee === undefined ? {} : { incremental: coinsToBaseUnits(incrementalrelayfee) }),
   }
 }

@@ -69,6 +69,10 @@ export interface Transaction {
   is_coinbase: boolean
   /** Base units, decimal. */
   fee: string
+  /** Its fee by its size, base units per virtual byte, decimal; absent once it is confirmed. */
+  fee_rate?: string
+  /** Fee rate of the package in which the projection of blocks takes it, base units per virtual byte, decimal; absent once it is confirmed. */
+  effective_fee_rate?: string
   /** Inputs. */
   input_count: number
   /** Outputs. */
@@ -131,9 +135,9 @@ export interface Output {
   script_pub_key: string | null
   /** Kind of the script, as the node names it. */
   script_type: string
-  /** 64 hexadecimal characters. */
+  /** Txid of the confirmed transaction that spends it; null if there is none. */
   spent_txid: string | null
-  /** Index of the input that spends it; null while unspent. */
+  /** Index of its input that spends it. */
   spent_vin: number | null
   /** Recipients; none if the script has no address. */
   addresses: OutputAddress[]
@@ -443,14 +447,27 @@ export interface MempoolTransaction {
   weight: number
   /** Bytes. */
   size: number
-  /** Base units per virtual byte, decimal. */
+  /** Its fee by its size, base units per virtual byte, decimal. */
   fee_rate: string
+  /** Fee rate of the package in which the projection of blocks takes it, base units per virtual byte, decimal. */
+  effective_fee_rate: string
   /** Base units, decimal. */
   value: string
   /** ISO 8601 UTC with milliseconds. */
   first_seen: string
   /** Whether it spends with a Dilithium signature. */
   is_dilithium: boolean
+}
+
+export interface MempoolTxids {
+  /** Txids of unconfirmed transactions, in ascending order. */
+  items: string[]
+  /** Total number of items. */
+  total: number
+  /** Maximum number of items. */
+  limit: number
+  /** `cursor` of the request that continues this list; null at its end. */
+  next_cursor: string | null
 }
 
 export interface ProjectedBlock {
@@ -471,8 +488,12 @@ export interface ProjectedBlock {
 }
 
 export interface RecommendedFees {
-  /** Base units per virtual byte, decimal. */
+  /** What the node requires of a new transaction, base units per virtual byte. */
   minimumFeeRate: string
+  /** Lowest rate that the node relays while its mempool is not full, base units per virtual byte; null if not known. */
+  relayFeeRate: string | null
+  /** What a replacement must pay more for its own size, base units per virtual byte; null if not known. */
+  incrementalFeeRate: string | null
   /** Lowest average of the full recent blocks, base units per virtual byte; null unless half of them are full. */
   recentFeeRate: string | null
   /** Nearest first. */
@@ -717,6 +738,17 @@ export interface MempoolEvent {
   fee: string
   /** Virtual bytes. */
   vsize: number
+  /** Why it has left the mempool; absent if it has entered. */
+  removed?: {
+    /** A block contains it; another transaction spends the same output; the mempool was full; it was too old; or none of these is certain. */
+    reason: 'confirmed' | 'replaced' | 'evicted' | 'expired' | 'unknown'
+    /** Hash of the block that confirms it. */
+    block_hash: string | null
+    /** Height of the block that confirms it. */
+    block_height: number | null
+    /** Txid of the transaction that replaced it, or an ancestor of it. */
+    replaced_by: string | null
+  }
 }
 
 export interface ReorgEvent {
@@ -1035,6 +1067,16 @@ export interface Reads {
       limit: number
     }
   }
+  /** The txids of all unconfirmed transactions, in ascending order. */
+  mempoolTxids: {
+    arguments: {
+      /** Maximum number of items: an integer from 1 to 10000; default: 1000. */
+      limit?: number
+      /** Continues the list after the part whose `next_cursor` this is: the next_cursor of a page of this list. */
+      cursor?: string
+    }
+    answer: MempoolTxids
+  }
   /** The blocks that miners would build from the mempool now, the next one first. */
   mempoolBlocks: {
     arguments: {
@@ -1237,7 +1279,7 @@ export interface Reads {
 export interface Events {
   /** A block that joins the chain, in order. */
   blocks: BlockEvent
-  /** A transaction that enters the mempool. */
+  /** A transaction that enters the mempool, and with `removals` also one that leaves it. */
   mempool: MempoolEvent
   /** The summary, after each block and at most every five seconds when the mempool has changed. */
   stats: StatsSummary
@@ -1277,6 +1319,7 @@ export const READS: Readonly<Record<keyof Reads, string>> = {
   valueByType: '/stats/value',
   mempoolSummary: '/mempool/summary',
   mempoolTransactions: '/mempool/txs',
+  mempoolTxids: '/mempool/txids?cursor',
   mempoolBlocks: '/mempool/blocks',
   recommendedFees: '/fees/recommended',
   feeHistory: '/fees/history',

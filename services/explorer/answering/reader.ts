@@ -493,6 +493,7 @@ export class Reader {
     const context: ReadContext = {
       chain: state.chain,
       mempool: state.mempool.snapshot(),
+      relayFees: state.relayFees,
       tables: tables.withSignal(signal),
       definitions: { labels: definitions.labels, pools: definitions.pools },
       node,

@@ -30,6 +30,12 @@ const REQUESTS: Readonly<Record<string, Message>> = {
     payload: typed('subscribe', {
       channel: channelName,
       since: Type.Optional(seq('seq of the last event that the client knows: later ones are sent first')),
+      removals: Type.Optional(
+        Type.Boolean({
+          description:
+            'with channel mempool: true for the transactions that leave too; all events are then numbered together',
+        }),
+      ),
     }),
   },
   unsubscribe: {
@@ -43,7 +49,10 @@ const REQUESTS: Readonly<Record<string, Message>> = {
 const REPLIES: Readonly<Record<string, Message>> = {
   subscribed: {
     about: 'The subscription has begun.',
-    payload: typed('subscribed', { channel: channelName }),
+    payload: typed('subscribed', {
+      channel: channelName,
+      removals: Type.Optional(Type.Literal(true, { description: 'as requested' })),
+    }),
   },
   unsubscribed: {
     about: 'The subscription has ended.',

@@ -20,7 +20,10 @@ export interface EventDeclaration {
 /** The events of each channel. The descriptions of the feed are derived from it. */
 export const EVENTS: Readonly<Record<Channel, EventDeclaration>> = {
   blocks: { about: 'A block that joins the chain, in order.', data: BlockEvent },
-  mempool: { about: 'A transaction that enters the mempool.', data: MempoolEvent },
+  mempool: {
+    about: 'A transaction that enters the mempool, and with `removals` also one that leaves it.',
+    data: MempoolEvent,
+  },
   stats: {
     about: 'The summary, after each block and at most every five seconds when the mempool has changed.',
     data: StatsSummary,

@@ -2,16 +2,35 @@
 export const CHANNELS = ['blocks', 'mempool', 'stats', 'whale-alerts', 'reorgs'] as const
 export type Channel = (typeof CHANNELS)[number]
 
+/** The number sequences of events: that of each channel, and that of `mempool` for clients that want removals too. */
+export const STREAMS = [...CHANNELS, 'mempool-with-removals'] as const
+export type Stream = (typeof STREAMS)[number]
+
+/** Returns the sequence of a channel. @param withRemovals only of `mempool`. */
+export const streamOf = (channel: Channel, withRemovals: boolean): Stream =>
+  withRemovals && channel === 'mempool' ? 'mempool-with-removals' : channel
+
+/** Returns the channel of a sequence. */
+const channelOf = (stream: Stream): Channel => (stream === 'mempool-with-removals' ? 'mempool' : stream)
+
+/** Returns the sequences of a channel. */
+export const streamsOf = (channel: Channel): readonly Stream[] =>
+  STREAMS.filter((stream) => channelOf(stream) === channel)
+
 export const isChannel = (name: unknown): name is Channel => CHANNELS.some((channel) => channel === name)
 
-/** The channels whose events are numbered by the log and the tables, so the same in every process. */
-export const POSITIONED_CHANNELS = ['blocks', 'reorgs', 'mempool'] as const satisfies readonly Channel[]
+/** The events that are numbered by the log and the tables, so the same in every process. */
+export const POSITIONED_STREAMS = [
+  ...['blocks', 'reorgs', 'mempool', 'mempool-with-removals'],
+] as const satisfies readonly Stream[]
 
-/** The number of past events of a channel that can be replayed. */
-export const KEPT: Readonly<Record<Channel, number>> = {
+/** The number of past events that can be replayed. */
+export const KEPT: Readonly<Record<Stream, number>> = {
   blocks: 1_000,
   reorgs: 1_000,
   mempool: 5_000,
+  // What enters leaves.
+  'mempool-with-removals': 10_000,
   stats: 64,
   'whale-alerts': 1_000,
 }
@@ -35,23 +54,24 @@ interface Ring {
  * blocks and reorgs come from the heads, those of mempool from the log, so they are the same on every explorer.
  */
 export class Feed {
-  readonly #rings: Readonly<Record<Channel, Ring>>
-  readonly #send: (channel: Channel, message: string) => void
+  readonly #rings: Readonly<Record<Stream, Ring>>
+  readonly #send: (stream: Stream, message: string) => void
   readonly #offer: FeedOffer | undefined
-  /** Callbacks that wait for the next event, by channel. */
-  readonly #waiting = new Map<Channel, Set<() => void>>(CHANNELS.map((channel) => [channel, new Set()]))
+  /** Callbacks that wait for the next event. */
+  readonly #waiting = new Map<Stream, Set<() => void>>(STREAMS.map((stream) => [stream, new Set()]))
 
   /**
-   * @param send sends a message to all subscribers of its channel.
+   * @param send sends a message to all subscribers.
    * @param offer sends an event that has no number in the log or the tables to the process that numbers them. Not set: they are
    * numbered here.
    */
-  constructor(send: (channel: Channel, message: string) => void, offer?: FeedOffer) {
+  constructor(send: (stream: Stream, message: string) => void, offer?: FeedOffer) {
     this.#send = send
     this.#offer = offer
     this.#rings = {
       blocks: { last: 0, messages: [] },
       mempool: { last: 0, messages: [] },
+      'mempool-with-removals': { last: 0, messages: [] },
       // Larger than any number of an earlier run of this process, which sends far less than one event per millisecond.
       stats: { last: Date.now(), messages: [] },
       'whale-alerts': { last: Date.now(), messages: [] },
@@ -59,16 +79,16 @@ export class Feed {
     }
   }
 
-  lastOf(channel: Channel): number {
-    return this.#rings[channel].last
+  lastOf(stream: Stream): number {
+    return this.#rings[stream].last
   }
 
   /** Sets the number before the first event that this process publishes, and drops the events kept so far. */
-  begin(channel: Channel, last: number): void {
-    const ring = this.#rings[channel]
+  begin(stream: Stream, last: number): void {
+    const ring = this.#rings[stream]
     ring.last = last
     ring.messages = []
-    this.#wake(channel)
+    this.#wake(stream)
   }
 
   /** Publishes an event that has no number in the log or the tables. @param id identifies it among those of all processes. */
@@ -78,26 +98,26 @@ export class Feed {
   }
 
   /** Publishes an event unless it was published before. After a gap in the numbers, older events can no longer be replayed. */
-  publish(channel: Channel, data: object, seq = this.lastOf(channel) + 1): void {
-    const ring = this.#rings[channel]
+  publish(stream: Stream, data: object, seq = this.lastOf(stream) + 1): void {
+    const ring = this.#rings[stream]
     if (seq <= ring.last) return
     if (seq !== ring.last + 1) ring.messages = []
-    const message = JSON.stringify({ channel, data, seq })
+    const message = JSON.stringify({ channel: channelOf(stream), data, seq })
     ring.last = seq
     ring.messages.push(message)
     // Trimmed in steps: moving the whole array at each event would cost more than the surplus.
-    if (ring.messages.length > KEPT[channel] * 1.25)
-      ring.messages.splice(0, ring.messages.length - KEPT[channel])
-    this.#send(channel, message)
-    this.#wake(channel)
+    if (ring.messages.length > KEPT[stream] * 1.25)
+      ring.messages.splice(0, ring.messages.length - KEPT[stream])
+    this.#send(stream, message)
+    this.#wake(stream)
   }
 
   /**
    * Returns the messages after `since`, or undefined if some of them are not kept any more, or `since` is in the future.
    * @param most the maximum number of messages; the oldest are returned.
    */
-  missed(channel: Channel, since: number, most = Number.POSITIVE_INFINITY): readonly string[] | undefined {
-    const { last, messages } = this.#rings[channel]
+  missed(stream: Stream, since: number, most = Number.POSITIVE_INFINITY): readonly string[] | undefined {
+    const { last, messages } = this.#rings[stream]
     const count = last - since
     if (count < 0 || count > messages.length) return undefined
     const from = messages.length - count
@@ -108,14 +128,14 @@ export class Feed {
    * Returns whether a client has received events that this process will publish in a moment: it was connected to another process,
    * which was a little faster. Larger numbers are of an earlier run, or invented.
    */
-  isBehind(channel: Channel, since: number): boolean {
-    const ahead = since - this.lastOf(channel)
-    return ahead > 0 && ahead <= KEPT[channel]
+  isBehind(stream: Stream, since: number): boolean {
+    const ahead = since - this.lastOf(stream)
+    return ahead > 0 && ahead <= KEPT[stream]
   }
 
   /** Resolves when an event with this number or a higher one has been published, or when the signal aborts. */
-  async reached(channel: Channel, seq: number, signal: AbortSignal): Promise<void> {
-    while (this.lastOf(channel) < seq && !signal.aborted) await this.changed(channel, signal)
+  async reached(stream: Stream, seq: number, signal: AbortSignal): Promise<void> {
+    while (this.lastOf(stream) < seq && !signal.aborted) await this.changed(stream, signal)
   }
 
   /** The number of callers that wait for an event. */
@@ -123,30 +143,31 @@ export class Feed {
     return [...this.#waiting.values()].reduce((sum, { size }) => sum + size, 0)
   }
 
-  /** Resolves at the next event of a channel, or when the signal aborts. */
-  changed(channel: Channel, signal: AbortSignal): Promise<void> {
+  /** Resolves at the next event, or when the signal aborts. */
+  changed(stream: Stream, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return Promise.resolve()
     return new Promise((resolve) => {
       const done = (): void => {
         signal.removeEventListener('abort', done)
-        this.#waiting.get(channel)?.delete(done)
+        this.#waiting.get(stream)?.delete(done)
         resolve()
       }
       signal.addEventListener('abort', done)
-      this.#waiting.get(channel)?.add(done)
+      this.#waiting.get(stream)?.add(done)
     })
   }
 
-  #wake(channel: Channel): void {
-    for (const done of this.#waiting.get(channel) ?? []) done()
+  #wake(stream: Stream): void {
+    for (const done of this.#waiting.get(stream) ?? []) done()
   }
 }
 
-/** The reaction to a client's message: replies to this client, in order, and the channel to subscribe to or unsubscribe from. */
+/** The reaction to a client's message: replies to this client, in order, and the events to subscribe to or unsubscribe from. */
 export interface Reaction {
   readonly replies: readonly string[]
-  readonly subscribe?: Channel
+  /** The channel whose earlier subscription ends, with or without removals. */
   readonly unsubscribe?: Channel
+  readonly subscribe?: Stream
   /** The address to subscribe to. */
   readonly address?: { readonly name: string; readonly since: number | undefined }
   /** The address to unsubscribe from. */
@@ -184,23 +205,30 @@ export function reactTo(feed: Feed, text: string): Reaction {
   }
 }
 
-function subscribe(feed: Feed, { channel, since }: Record<string, unknown>): Reaction {
-  const subscribed = JSON.stringify({ type: 'subscribed', channel })
+function subscribe(feed: Feed, { channel, since, removals = false }: Record<string, unknown>): Reaction {
+  const subscribed = JSON.stringify({
+    type: 'subscribed',
+    channel,
+    ...(removals === true ? { removals } : {}),
+  })
+  if (typeof removals !== 'boolean' || (removals && channel !== 'mempool')) return failure(BAD_REMOVALS)
   const name = addressOf(channel)
   if (name !== undefined) {
     if (since !== undefined && !isSeq(since)) return failure(BAD_SINCE)
     return { replies: [subscribed], address: { name, since } }
   }
   if (!isChannel(channel)) return unknownChannel()
-  if (since === undefined) return { replies: [subscribed], subscribe: channel }
+  const stream = streamOf(channel, removals)
+  const to = { unsubscribe: channel, subscribe: stream }
+  if (since === undefined) return { replies: [subscribed], ...to }
   if (!isSeq(since)) return failure(BAD_SINCE)
   const missed = (): readonly string[] =>
-    feed.missed(channel, since) ?? [JSON.stringify({ type: 'resync', channel })]
-  if (!feed.isBehind(channel, since)) return { replies: [subscribed, ...missed()], subscribe: channel }
+    feed.missed(stream, since) ?? [JSON.stringify({ type: 'resync', channel })]
+  if (!feed.isBehind(stream, since)) return { replies: [subscribed, ...missed()], ...to }
   const later: Later = {
     channel,
-    reached: (signal) => feed.reached(channel, since, signal),
-    react: () => ({ replies: missed(), subscribe: channel }),
+    reached: (signal) => feed.reached(stream, since, signal),
+    react: () => ({ replies: missed(), ...to }),
   }
   return { replies: [subscribed], later }
 }
@@ -227,6 +255,7 @@ function parseMessage(text: string): Record<string, unknown> | undefined {
 export const isSeq = (since: unknown): since is number => Number.isSafeInteger(since) && Number(since) >= 0
 
 export const BAD_SINCE = `since must be an integer from 0 to ${String(Number.MAX_SAFE_INTEGER)}`
+export const BAD_REMOVALS = 'removals must be true or false, and true only with channel mempool'
 export const BAD_CHANNEL = `channel must be one of ${CHANNELS.join(', ')}, or ${ADDRESS_CHANNEL} and an address`
 
 const unknownChannel = (): Reaction => failure(BAD_CHANNEL)

@@ -54,6 +54,7 @@ export const LINKS: Partial<Readonly<Record<ShapeName, Readonly<Record<string, L
   },
   Transaction: {
     block: to('Its block; null while unconfirmed.', 'block', 'heightOrHash', 'block_hash'),
+    outspends: to('What spends its outputs, confirmed or not.', 'transactionOutspends', 'txid', 'txid'),
     op_returns: to('Its OP_RETURN outputs; null if it has none.', 'transactionOpReturns', 'txid', 'txid'),
   },
   Input: {
@@ -73,13 +74,18 @@ export const LINKS: Partial<Readonly<Record<ShapeName, Readonly<Record<string, L
   Output: {
     transaction,
     spending_transaction: to(
-      'The transaction that spends it; null while unspent.',
+      'The confirmed transaction that spends it; null if there is none.',
       'transaction',
       'txid',
       'spent_txid',
     ),
     spending_input: {
-      ...to('The input that spends it; null while unspent.', 'transaction', 'txid', 'spent_txid'),
+      ...to(
+        'The confirmed input that spends it; null if there is none.',
+        'transaction',
+        'txid',
+        'spent_txid',
+      ),
       item: { list: 'inputs', at: ({ spent_vin }) => spent_vin },
     },
   },
@@ -136,6 +142,7 @@ export const FROM_MEMORY: ReadonlySet<string> = new Set([
   'labels',
   'mempoolBlocks',
   'mempoolTransactions',
+  'mempoolTxids',
   'miningDifficulty',
   'miningHashrate',
 ])

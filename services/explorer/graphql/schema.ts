@@ -43,6 +43,12 @@ const SINCE = {
     'The seq of the last event that the client knows: later events are sent first, or a resync. Not set: from now on.',
 }
 
+const REMOVALS = {
+  type: GraphQLBoolean,
+  defaultValue: false,
+  description: 'True for the transactions that leave too: all events are then numbered together.',
+}
+
 /** The field of the changes of addresses. */
 export const ADDRESS_FIELD = 'address'
 
@@ -127,7 +133,7 @@ class SchemaMaker {
     return {
       type: this.#message(pascal(channel), EVENTS[channel].data),
       description: `Events of the channel ${channel}.`,
-      args: { since: SINCE },
+      args: channel === 'mempool' ? { since: SINCE, removals: REMOVALS } : { since: SINCE },
     }
   }
 

@@ -2,7 +2,7 @@ import { GraphQLError, type GraphQLFieldResolver, OperationTypeNode } from 'grap
 import { handleProtocols, makeServer } from 'graphql-ws'
 import type { Logger } from '../../../pipelines/logger.js'
 import type { AddressFeed } from '../feed/address-feed.js'
-import { CHANNELS, type Feed } from '../feed/feed.js'
+import { CHANNELS, type Feed, streamOf } from '../feed/feed.js'
 import type { SocketProtocol } from '../http/sockets.js'
 import { formatError, tooCostly } from './errors.js'
 import type { Operations } from './operation.js'
@@ -92,6 +92,7 @@ export function subscriptionProtocol(parts: SubscriptionParts): SocketProtocol {
 interface Arguments {
   readonly since?: string | null
   readonly addresses?: readonly string[]
+  readonly removals?: boolean | null
 }
 
 /** Returns the resolver of the fields of type Subscription. */
@@ -103,7 +104,7 @@ function eventsIn({
     if (field === ADDRESS_FIELD) return changesOf(addresses, { addresses: [], ...args }, connection)
     const channel = CHANNELS.find((each) => fieldOf(each) === field)
     if (channel === undefined) throw new Error(`no channel is the field ${field}`)
-    return channelMessages(feed, channel, args.since ?? undefined)
+    return channelMessages(feed, streamOf(channel, args.removals === true), args.since ?? undefined)
   }
   return (_, args, connection, { fieldName }) => {
     const messages = messagesOf(fieldName, args, connection)

@@ -6,7 +6,7 @@ import {
   TOO_MANY_ADDRESSES,
 } from '../feed/address-feed.js'
 import { addressMessages, addressOf } from '../feed/address-messages.js'
-import { BAD_SINCE, BEHIND_WAIT_MS, type Channel, type Feed, isSeq } from '../feed/feed.js'
+import { BAD_SINCE, BEHIND_WAIT_MS, type Feed, isSeq, type Stream } from '../feed/feed.js'
 import { BadArgument } from '../reads/read.js'
 
 /** A message of a subscription. */
@@ -47,15 +47,15 @@ export interface Connection {
 }
 
 /**
- * Returns the events of a channel after a number, or from now on. They are read from the feed when the client is ready for them: a
+ * Returns the events of a sequence after a number, or from now on. They are read from the feed when the client is ready for them: a
  * client that is too slow receives a resync, as after a gap.
  * @throws BadArgument.
  */
-export function channelMessages(feed: Feed, channel: Channel, since: string | undefined): ChannelMessages {
-  const from = since === undefined ? feed.lastOf(channel) : Number(since)
+export function channelMessages(feed: Feed, stream: Stream, since: string | undefined): ChannelMessages {
+  const from = since === undefined ? feed.lastOf(stream) : Number(since)
   if (!isSeq(from)) throw new BadArgument(BAD_SINCE)
   const end = new AbortController()
-  return endedBy(end, readFrom(feed, channel, from, end.signal))
+  return endedBy(end, readFrom(feed, stream, from, end.signal))
 }
 
 /** Returns the changes of addresses after a position, or from now on. @throws BadArgument. */
@@ -95,18 +95,18 @@ function endedBy(end: AbortController, messages: AsyncGenerator<ChannelMessage, 
 
 async function* readFrom(
   feed: Feed,
-  channel: Channel,
+  stream: Stream,
   since: number,
   signal: AbortSignal,
 ): AsyncGenerator<ChannelMessage, void> {
-  if (feed.isBehind(channel, since))
-    await feed.reached(channel, since, AbortSignal.any([signal, AbortSignal.timeout(BEHIND_WAIT_MS)]))
+  if (feed.isBehind(stream, since))
+    await feed.reached(stream, since, AbortSignal.any([signal, AbortSignal.timeout(BEHIND_WAIT_MS)]))
   for (let position = since; !signal.aborted;) {
-    const texts = feed.missed(channel, position, AT_ONCE)
+    const texts = feed.missed(stream, position, AT_ONCE)
     if (texts === undefined) {
-      position = feed.lastOf(channel)
+      position = feed.lastOf(stream)
       yield { seq: String(position), resync: true, data: null }
-    } else if (texts.length === 0) await feed.changed(channel, signal)
+    } else if (texts.length === 0) await feed.changed(stream, signal)
     for (const text of texts ?? []) {
       yield messageOf(text)
       position++

@@ -14,7 +14,15 @@ import { Backlog } from './backlog.js'
 import { MAX_COPIED_BYTES, slicesOf, WaitingBodies } from './waiting-bodies.js'
 import type { Answer, Request, RequestHead } from './answer.js'
 import { BAD_ADDRESS, MAX_ADDRESSES, TOO_MANY_ADDRESSES } from '../feed/address-feed.js'
-import { BEHIND_WAIT_MS, type Channel, failure, type Later, type Reaction } from '../feed/feed.js'
+import {
+  BEHIND_WAIT_MS,
+  type Channel,
+  failure,
+  type Later,
+  type Reaction,
+  type Stream,
+  streamsOf,
+} from '../feed/feed.js'
 import type { Observed } from '../health/metrics.js'
 import type { Session, SocketProtocol } from './sockets.js'
 
@@ -183,8 +191,8 @@ export class Server {
     return uWS.us_socket_local_port(socket)
   }
 
-  publish(channel: Channel, message: string): void {
-    this.#app.publish(channel, message)
+  publish(stream: Stream, message: string): void {
+    this.#app.publish(stream, message)
   }
 
   close(): void {
@@ -418,7 +426,7 @@ export class Server {
       return
     }
     if (leave !== undefined) endAddress(ws, leave)
-    const channel = subscribe ?? unsubscribe ?? later?.channel
+    const channel = unsubscribe ?? later?.channel
     if (channel !== undefined) endWaiting(ws, channel)
     if (later !== undefined) this.#reactLater(ws, later)
     ws.cork(() => {
@@ -426,8 +434,9 @@ export class Server {
         // The connection was closed because of its backpressure: sending on it is an error.
         if (!this.#clients.has(ws) || ws.send(reply) === 2) return
       }
+      for (const stream of unsubscribe === undefined ? [] : streamsOf(unsubscribe))
+        if (stream !== subscribe) ws.unsubscribe(stream)
       if (subscribe !== undefined) ws.subscribe(subscribe)
-      if (unsubscribe !== undefined) ws.unsubscribe(unsubscribe)
     })
   }
 

@@ -7,6 +7,7 @@ import { DatabaseUnavailable } from '../../../pipelines/tables/clickhouse.js'
 import { heightsOf } from '../tables/blocks.js'
 import { resolveCoins } from './coins.js'
 import { type Feed, KEPT } from '../feed/feed.js'
+import { publishDelta } from '../feed/mempool-events.js'
 import { overlayBySearch, type Span } from './overlay.js'
 import type { Overlay } from './mempool.js'
 import {
@@ -134,12 +135,14 @@ export class MempoolFollower {
     }
     if (signal.aborted) return
     if (step.kind === 'snapshot') {
-      const { enteredBefore } = step
+      const { enteredBefore, leftBefore } = step
       const entries = await this.#resolved(step.entries)
       await this.#apply(seenAt, entries, signal, () => {
         state.mempool.replace(entries, seenAt)
         whales.inMempool(entries)
         if (feed.lastOf('mempool') < enteredBefore) feed.begin('mempool', enteredBefore)
+        const both = enteredBefore + (leftBefore ?? 0)
+        if (feed.lastOf('mempool-with-removals') < both) feed.begin('mempool-with-removals', both)
       })
       return
     }
@@ -155,7 +158,7 @@ export class MempoolFollower {
         const known = back.map(({ txid }) => state.mempool.known(txid)).filter((tx) => tx !== undefined)
         state.mempool.change(some, left, seenAt)
         if (known.length > 0) state.mempool.restore(known)
-        this.#publish(some, delta.enteredBefore)
+        publishDelta(feed, delta, some)
       }
       whales.inMempool(entered)
     })
@@ -165,15 +168,10 @@ export class MempoolFollower {
   async #publishBefore(start: number): Promise<void> {
     const { network } = this.#parts.state.chain
     if (network === undefined) return
-    for (const { entered, enteredBefore } of await this.#events.deltasBefore(start, KEPT.mempool)) {
-      const txs = entered.map((entry) => shownTx({ ...entry, network }))
-      this.#publish(txs, enteredBefore)
+    for (const delta of await this.#events.deltasBefore(start, KEPT.mempool)) {
+      const txs = delta.entered.map((entry) => shownTx({ ...entry, network }))
+      publishDelta(this.#parts.feed, delta, txs)
     }
-  }
-
-  #publish(entered: readonly ShownTx[], enteredBefore: number): void {
-    for (const [index, { txid, fee, vsize }] of entered.entries())
-      this.#parts.feed.publish('mempool', { txid, fee: fee.toString(), vsize }, enteredBefore + index + 1)
   }
 
   /**
@@ -209,6 +207,7 @@ export class MempoolFollower {
     const timeMs = Number(heartbeat?.timeMs ?? 0)
     if (heartbeat === undefined || timeMs <= (state.nodeSeen?.timeMs ?? 0)) return
     state.nodeSeen = { timeMs, nodeHeight: heartbeat.nodeHeight }
+    state.relayFees = heartbeat.relayFees
   }
 
   /** Parses entries and looks up the outputs that they spend, as far as these can be found now. */

@@ -1,5 +1,6 @@
 import { addHistograms, type FeeBucket, feeHistogram } from '../../../pipelines/chain/feerate.js'
-import type { ShownTx } from './shown-tx.js'
+import { neighboursOf, repackaged, type TxGraph } from './packages.js'
+import { effectiveOf, type ShownTx } from './shown-tx.js'
 import { SortedList } from './sorted-list.js'
 
 /** The sums of transactions. */
@@ -20,10 +21,20 @@ export interface MempoolView {
   newest(count: number): readonly ShownTx[]
   /** Returns the newest transactions that move more than a value in base units, at most `count`. */
   moving(moreThan: bigint, count: number): readonly ShownTx[]
-  /** Returns the transactions that pay a higher fee rate than one: how many, and their virtual size. */
+  /** Returns the transactions with a higher effective fee rate than one: how many, and their virtual size. */
   ahead(tx: ShownTx): { readonly count: number; readonly vsize: number }
   /** Returns the transactions that pay to or spend from a script, newest first. */
   ofScript(scriptHash: string): readonly ShownTx[]
+  /** Returns the transaction that spends an output, `txid:vout`; undefined if there is none. */
+  spenderOf(outpoint: string): ShownTx | undefined
+  /** Yields the txids in their order, from the first one after another on. */
+  txidsAfter(txid: string): Iterable<string>
+}
+
+/** An output that a transaction spends. */
+interface Spend {
+  readonly outpoint: string
+  readonly txid: string
 }
 
 interface OfScript {
@@ -35,14 +46,19 @@ interface OfScript {
 const compareText = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0)
 const byTxid = (one: ShownTx, other: ShownTx): number => compareText(one.txid, other.txid)
 const byAge = (one: ShownTx, other: ShownTx): number => other.firstSeen - one.firstSeen || byTxid(one, other)
-const rateOf = ({ fee, vsize }: ShownTx): number => Number(fee) / vsize
+const rateOf = (tx: ShownTx): number => {
+  const { fee, vsize } = effectiveOf(tx)
+  return Number(fee) / vsize
+}
 const byRate = (one: ShownTx, other: ShownTx): number => rateOf(other) - rateOf(one) || byTxid(one, other)
 const vsizeOf = (txs: readonly ShownTx[]): number => txs.reduce((sum, { vsize }) => sum + vsize, 0)
+const bySpend = (one: Spend, other: Spend): number =>
+  compareText(one.outpoint, other.outpoint) || compareText(one.txid, other.txid)
 const byHash = (one: OfScript, other: OfScript): number => compareText(one.hash, other.hash)
 
 const totalsOf = (txs: readonly ShownTx[]): MempoolTotals => ({
   ...{ vsize: vsizeOf(txs), fees: txs.reduce((sum, { fee }) => sum + fee, 0n) },
-  histogram: feeHistogram(txs),
+  histogram: feeHistogram(txs, effectiveOf),
 })
 
 /** Returns the largest value that one of some transactions moves. */
@@ -56,16 +72,24 @@ export class MempoolTxs implements MempoolView {
     SortedList.empty(byAge),
     SortedList.empty(byRate),
     SortedList.empty(byHash),
+    SortedList.empty(bySpend),
   )
   private constructor(
     private readonly txs: SortedList<ShownTx>,
     private readonly aged: SortedList<ShownTx>,
     private readonly rated: SortedList<ShownTx>,
     private readonly scripts: SortedList<OfScript>,
+    private readonly spends: SortedList<Spend>,
   ) {}
 
   static of(txs: Iterable<ShownTx>): MempoolTxs {
     const known = new Map([...txs].map((tx) => [tx.txid, tx]))
+    const { children, spends } = linksOf(known)
+    const graph = {
+      get: (txid: string) => known.get(txid),
+      childrenOf: (txid: string) => children.get(txid) ?? [],
+    }
+    for (const tx of repackaged(known.values(), graph)) known.set(tx.txid, tx)
     // Strings are sorted several times as fast without a function that compares them.
     const sorted = [...known.keys()].sort().map((txid) => known.get(txid) as ShownTx)
     // Sorting is stable: those of the same second stay in the order of their txids.
@@ -87,6 +111,7 @@ export class MempoolTxs implements MempoolView {
       SortedList.of(aged, byAge),
       SortedList.of(rated, byRate),
       SortedList.of(ofScripts, byHash),
+      spends,
     )
   }
 
@@ -136,19 +161,45 @@ export class MempoolTxs implements MempoolView {
     return this.scripts.find(({ hash }) => compareText(hash, scriptHash))?.txs ?? []
   }
 
+  spenderOf(outpoint: string): ShownTx | undefined {
+    const spend = this.spends.find((each) => compareText(each.outpoint, outpoint))
+    return spend && this.get(spend.txid)
+  }
+
+  *txidsAfter(txid: string): Generator<string> {
+    for (const tx of this.txs.from((each) => (each.txid > txid ? 0 : -1))) yield tx.txid
+  }
+
   /** Returns the set without the transactions of some txids, and with others, which replace those of the same txid. */
   changed(removed: Iterable<string>, added: readonly ShownTx[]): MempoolTxs {
     const entering = new Map(added.map((tx) => [tx.txid, tx]))
-    const leaving = [...new Set([...removed, ...entering.keys()])]
-      .map((txid) => this.get(txid))
-      .filter((tx) => tx !== undefined)
-    if (leaving.length === 0 && entering.size === 0) return this
-    const txs = [...entering.values()]
+    const leaving = new Map<string, ShownTx>()
+    for (const txid of [...removed, ...entering.keys()]) {
+      const tx = this.get(txid)
+      if (tx !== undefined) leaving.set(txid, tx)
+    }
+    if (leaving.size === 0 && entering.size === 0) return this
+    const spends = this.spends.changed(
+      [...leaving.values()].flatMap(spendsOf),
+      [...entering.values()].flatMap(spendsOf),
+    )
+    const get = (txid: string): ShownTx | undefined =>
+      entering.get(txid) ?? (leaving.has(txid) ? undefined : this.get(txid))
+    const graph: TxGraph = { get, childrenOf: (txid) => childrenOf(txid, spends, get) }
+    const neighbours = [...leaving.values()].flatMap((tx) => [...neighboursOf(tx, graph)])
+    const changed = [...neighbours, ...entering.values()]
+    for (const tx of repackaged(changed, graph)) {
+      const before = this.get(tx.txid)
+      if (before !== undefined) leaving.set(tx.txid, before)
+      entering.set(tx.txid, tx)
+    }
+    const [without, txs] = [[...leaving.values()], [...entering.values()]]
     return new MempoolTxs(
-      this.txs.changed(leaving, txs),
-      this.aged.changed(leaving, txs),
-      this.rated.changed(leaving, txs),
-      this.#scriptsAfter(leaving, txs),
+      this.txs.changed(without, txs),
+      this.aged.changed(without, txs),
+      this.rated.changed(without, txs),
+      this.#scriptsAfter(without, txs),
+      spends,
     )
   }
 
@@ -175,5 +226,43 @@ export class MempoolTxs implements MempoolView {
     const found: ShownTx[] = []
     this.txs.forEachNotIn(other.txs, (tx) => found.push(tx))
     return found
+  }
+}
+
+const spendsOf = ({ txid, outpoints }: ShownTx): Spend[] => outpoints.map((outpoint) => ({ outpoint, txid }))
+
+/** Returns the transactions that spend from each of some, and all outputs that they spend. */
+function linksOf(txs: ReadonlyMap<string, ShownTx>): {
+  readonly children: ReadonlyMap<string, readonly ShownTx[]>
+  readonly spends: SortedList<Spend>
+} {
+  const children = new Map<string, ShownTx[]>()
+  const spends = new Map<string, Spend>()
+  const conflicting: Spend[] = []
+  for (const tx of txs.values()) {
+    for (const spend of spendsOf(tx)) {
+      if (spends.has(spend.outpoint)) conflicting.push(spend)
+      else spends.set(spend.outpoint, spend)
+      const parent = spend.outpoint.slice(0, 64)
+      if (!txs.has(parent)) continue
+      const known = children.get(parent)
+      if (known === undefined) children.set(parent, [tx])
+      else known.push(tx)
+    }
+  }
+  const sorted = [...spends.keys()].sort().map((outpoint) => spends.get(outpoint) as Spend)
+  return { children, spends: SortedList.of(sorted, bySpend).changed([], conflicting) }
+}
+
+function* childrenOf(
+  txid: string,
+  spends: SortedList<Spend>,
+  get: (txid: string) => ShownTx | undefined,
+): Generator<ShownTx> {
+  const first = `${txid}:`
+  for (const spend of spends.from(({ outpoint }) => (outpoint < first ? -1 : 0))) {
+    if (!spend.outpoint.startsWith(first)) return
+    const child = get(spend.txid)
+    if (child !== undefined) yield child
   }
 }

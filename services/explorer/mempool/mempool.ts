@@ -32,8 +32,8 @@ export class Mempool implements MempoolView {
   readonly #report: (touched: ReadonlySet<string>) => void
 
   /**
-   * @param report called at each change with the txids of the transactions that appear, disappear or are replaced, and the hashes
-   *   of their scripts.
+   * @param report called at each change with the txids of the transactions that appear, disappear or are replaced, of those whose
+   *   outputs they spend, and the hashes of their scripts.
    */
   constructor(report: (touched: ReadonlySet<string>) => void = () => undefined) {
     this.#report = report
@@ -92,6 +92,14 @@ export class Mempool implements MempoolView {
     return this.snapshot().ofScript(scriptHash)
   }
 
+  spenderOf(outpoint: string): ShownTx | undefined {
+    return this.snapshot().spenderOf(outpoint)
+  }
+
+  txidsAfter(txid: string): Iterable<string> {
+    return this.snapshot().txidsAfter(txid)
+  }
+
   /** Returns all transactions that the poller has reported, visible or hidden. */
   entries(): Iterable<ShownTx> {
     return this.#entries.values()
@@ -100,7 +108,16 @@ export class Mempool implements MempoolView {
   /** Replaces the mempool by a snapshot that was observed at `position` of topic `chain`. */
   replace(entries: Iterable<ShownTx>, position: number): void {
     this.#reporting(() => {
-      this.#entries = MempoolTxs.of(entries)
+      const all = new Map([...entries].map((tx) => [tx.txid, tx]))
+      const gone = [...this.#entries.values()].filter(({ txid }) => !all.has(txid))
+      // Most snapshots are what is known already.
+      const other = [...all.values()].filter((tx) => this.#entries.get(tx.txid) !== tx)
+      this.#entries = this.isEmpty
+        ? MempoolTxs.of(all.values())
+        : this.#entries.changed(
+            gone.map(({ txid }) => txid),
+            other,
+          )
       this.#hidden.clear()
       this.forgetOverlays(position)
     })
@@ -183,11 +200,15 @@ export class Mempool implements MempoolView {
   }
 }
 
-/** Returns the txids of the transactions that are not the same in both, and the hashes of their scripts. */
+/**
+ * Returns the txids of the transactions that are not the same in both, and of those whose outputs they spend, and the hashes of their
+ * scripts.
+ */
 function differences(one: MempoolTxs, other: MempoolTxs): Set<string> {
   const touched = new Set<string>()
-  for (const { txid, changes } of [...one.notIn(other), ...other.notIn(one)]) {
+  for (const { txid, changes, outpoints } of [...one.notIn(other), ...other.notIn(one)]) {
     touched.add(txid)
+    for (const outpoint of outpoints) touched.add(outpoint.slice(0, 64))
     for (const hash of changes.keys()) touched.add(hash)
   }
   return touched

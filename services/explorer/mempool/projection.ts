@@ -83,7 +83,30 @@ export function* projecting(txs: Iterable<ProjectableTx>, maxWeight: number, mos
 
 /** Projects blocks without interruption. */
 export function projectBlocks(...args: Parameters<typeof projecting>): ProjectedBlock[] {
-  const steps = projecting(...args)
+  return uninterrupted(projecting(...args))
+}
+
+/**
+ * Returns the package in which a projection takes each transaction, by txid. The size of blocks does not matter for it, nor do
+ * transactions that are not connected to these.
+ * @param txs with all their unconfirmed ancestors and descendants.
+ */
+export function packagesOf(txs: Iterable<ProjectableTx>): Map<string, ProjectedPackage> {
+  const queue = new Queue(uninterrupted(candidatesOf(txs)))
+  uninterrupted(queue.order())
+  const packages = new Map<string, ProjectedPackage>()
+  for (let next = queue.highest(); next !== undefined; next = queue.highest()) {
+    const { fee, vsize } = next
+    const own = { fee, vsize }
+    for (const each of withAncestors(next)) {
+      packages.set(each.tx.txid, own)
+      queue.take(each)
+    }
+  }
+  return packages
+}
+
+function uninterrupted<T>(steps: Generator<undefined, T, undefined>): T {
   for (;;) {
     const { done, value } = steps.next()
     if (done === true) return value

@@ -1,11 +1,13 @@
 import { sumOf } from '../../../pipelines/chain/amount.js'
 import { hasDilithiumSignature } from '../../../pipelines/chain/dilithium.js'
+import { feeRate } from '../../../pipelines/chain/feerate.js'
 import { movedBy } from '../../../pipelines/chain/moved.js'
 import type { Network } from '../../../pipelines/chain/networks.js'
 import { outpointsOf, type Prevout } from '../../../pipelines/chain/prevout.js'
 import { scriptHash } from '../../../pipelines/chain/script.js'
 import { parseTx, type Tx, vsizeOf, weightOf } from '../../../pipelines/chain/transaction.js'
 import type { MempoolEntry, MempoolTx } from '../../../pipelines/mempool/mempool-tx.js'
+import type { ProjectedPackage } from './projection.js'
 
 /** The output that an input spends. */
 export type Coin = Omit<Prevout, 'height'>
@@ -25,6 +27,18 @@ export interface ShownTx extends MempoolTx {
   readonly moved: bigint | undefined
   /** The balance change (received minus sent) of each script, by script hash. */
   readonly changes: ReadonlyMap<string, bigint>
+  /** The package in which a projection takes it, with other transactions; undefined if it takes it alone. */
+  readonly packaged?: ProjectedPackage | undefined
+}
+
+/** Returns the fee and the size that determine the effective fee rate of a transaction. */
+export const effectiveOf = (tx: Pick<ShownTx, 'fee' | 'vsize' | 'packaged'>): ProjectedPackage =>
+  tx.packaged ?? tx
+
+/** Returns the fee rate that a transaction pays itself, and its effective one. */
+export function feeRatesOf(tx: ShownTx): { readonly own: string; readonly effective: string } {
+  const { fee, vsize } = effectiveOf(tx)
+  return { own: feeRate(tx.fee, tx.vsize), effective: feeRate(fee, vsize) }
 }
 
 /** Parses an unconfirmed transaction. @throws RangeError for bytes that are not a transaction. */

@@ -41,6 +41,20 @@ export class SortedList<T> implements Iterable<T> {
     return item !== undefined && probe(item) === 0 ? item : undefined
   }
 
+  /** Yields the items from the first one on that a probe does not return a negative number for. @param probe as for `find`. */
+  *from(probe: (item: T) => number): Generator<T> {
+    const isBefore = (item: T): number => (probe(item) < 0 ? -1 : 1)
+    const first = Math.max(
+      0,
+      lastAtMost(this.chunks, (each) => isBefore(each[0] as T)),
+    )
+    for (let index = first; index < this.chunks.length; index++) {
+      const chunk = this.chunks[index] as Chunk<T>
+      for (let at = index > first ? 0 : lastAtMost(chunk, isBefore) + 1; at < chunk.length; at++)
+        yield chunk[at] as T
+    }
+  }
+
   /** Returns the first items, at most `count`. */
   first(count: number): T[] {
     const items: T[] = []

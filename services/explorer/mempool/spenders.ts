@@ -1,5 +1,5 @@
-import { scriptHash } from '../../../pipelines/chain/script.js'
 import type { Tx } from '../../../pipelines/chain/transaction.js'
+import { outpointOf } from '../../../pipelines/chain/prevout.js'
 import type { MempoolView } from './mempool-view.js'
 
 /** An input of an unconfirmed transaction. */
@@ -8,22 +8,17 @@ export interface UnconfirmedSpender {
   readonly vin: number
 }
 
-/**
- * Returns the unconfirmed inputs that spend outputs of a transaction, by the index of the output, and the hashes of the scripts under
- * which they are found.
- */
+/** Returns the unconfirmed inputs that spend outputs of a transaction, by the index of the output. */
 export function spendersOf(
   mempool: MempoolView,
   { txid, outputs }: Pick<Tx, 'txid' | 'outputs'>,
-): { readonly spenders: ReadonlyMap<number, UnconfirmedSpender>; readonly scripts: ReadonlySet<string> } {
-  const scripts = new Set(outputs.map(({ script }) => scriptHash(script)))
+): ReadonlyMap<number, UnconfirmedSpender> {
   const spenders = new Map<number, UnconfirmedSpender>()
-  const prefix = `${txid}:`
-  for (const script of scripts) {
-    for (const tx of mempool.ofScript(script)) {
-      for (const [vin, outpoint] of tx.outpoints.entries())
-        if (outpoint.startsWith(prefix)) spenders.set(Number(outpoint.slice(65)), { txid: tx.txid, vin })
-    }
+  for (const vout of outputs.keys()) {
+    const outpoint = outpointOf(txid, vout)
+    const spender = mempool.spenderOf(outpoint)
+    if (spender !== undefined)
+      spenders.set(vout, { txid: spender.txid, vin: spender.outpoints.indexOf(outpoint) })
   }
-  return { spenders, scripts }
+  return spenders
 }

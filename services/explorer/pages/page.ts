@@ -98,6 +98,7 @@ function contextOf(context: ReadContext, locale: Locale): PageContext {
     // Listed, because a page without a cached answer would take noticeably longer to copy all that there is.
     chain: context.chain,
     mempool: context.mempool,
+    relayFees: context.relayFees,
     tables: context.tables,
     definitions: context.definitions,
     node: context.node,

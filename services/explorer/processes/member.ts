@@ -1,7 +1,7 @@
 import type { Logger } from '../../../pipelines/logger.js'
 import type { MetricSnapshot } from '../../prometheus.js'
 import { type Limiter, MINUTE_MS } from '../../limits/rate-limit.js'
-import { type Feed, type FeedOffer, POSITIONED_CHANNELS } from '../feed/feed.js'
+import { type Feed, type FeedOffer, POSITIONED_STREAMS } from '../feed/feed.js'
 import type { Health } from '../health/health.js'
 import { monotonicMs } from './clock.js'
 import { LeasedLimit } from './leased-limit.js'
@@ -90,7 +90,7 @@ export class Member {
     queueMicrotask(() => {
       const { feed } = this.#parts ?? {}
       if (feed === undefined) return
-      const numbers = POSITIONED_CHANNELS.map((each) => [each, feed.lastOf(each)] as const)
+      const numbers = POSITIONED_STREAMS.map((each) => [each, feed.lastOf(each)] as const)
       const after = Object.fromEntries(numbers) as FeedPosition
       this.#options.send({ kind: 'offer', offer: { channel, id, data, after } })
     })

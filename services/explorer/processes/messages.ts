@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../../pipelines/errors.js'
 import type { MetricSnapshot } from '../../prometheus.js'
-import type { Channel } from '../feed/feed.js'
+import type { Channel, POSITIONED_STREAMS } from '../feed/feed.js'
 
 /** The channels whose events have no number in the log or the tables: the primary numbers them. */
 export const NUMBERED_CHANNELS = ['whale-alerts', 'stats'] as const satisfies readonly Channel[]
@@ -9,8 +9,8 @@ export type NumberedChannel = (typeof NUMBERED_CHANNELS)[number]
 /** The rate limits that the processes share: that of all requests, and that of transactions to broadcast. */
 export type LimitName = 'requests' | 'broadcasts'
 
-/** The numbers of the last events of the channels that are numbered by the log and the tables: how far a process has got. */
-export type FeedPosition = Readonly<Record<'blocks' | 'reorgs' | 'mempool', number>>
+/** The numbers of the last events that are numbered by the log and the tables: how far a process has got. */
+export type FeedPosition = Readonly<Record<(typeof POSITIONED_STREAMS)[number], number>>
 
 /** An event that a process has for the feed. */
 export interface Offer {

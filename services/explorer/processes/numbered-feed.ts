@@ -1,4 +1,4 @@
-import { type Feed, POSITIONED_CHANNELS } from '../feed/feed.js'
+import { type Feed, POSITIONED_STREAMS } from '../feed/feed.js'
 import { NUMBERED_CHANNELS, type FromPrimary, type NumberedEvent } from './messages.js'
 
 /**
@@ -26,7 +26,7 @@ export class NumberedFeed {
   }
 
   async #publish({ seq, channel, data, after }: NumberedEvent): Promise<void> {
-    for (const each of POSITIONED_CHANNELS) await this.#feed.reached(each, after[each], this.#signal)
+    for (const each of POSITIONED_STREAMS) await this.#feed.reached(each, after[each], this.#signal)
     if (!this.#signal.aborted) this.#feed.publish(channel, data, seq)
   }
 }

@@ -5,13 +5,19 @@ import type { ChainState } from '../state/state.js'
 import { badArgument } from './arguments.js'
 import { NotBuiltYet } from './read.js'
 
-/** The argument with which a list continues. */
-export const cursor = Type.Optional(
-  Type.String({
-    pattern: '^[0-9A-Za-z_-]{8,200}$',
-    description: 'continues the list after the page whose `next_cursor` this is; `page` is then ignored',
-    allowed: 'the next_cursor of a page of this list',
-  }),
+/** Returns the argument with which a list continues. */
+export const cursorOf = (description: string) =>
+  Type.Optional(
+    Type.String({
+      pattern: '^[0-9A-Za-z_-]{8,200}$',
+      description,
+      allowed: 'the next_cursor of a page of this list',
+    }),
+  )
+
+/** The argument with which a list of pages continues. */
+export const cursor = cursorOf(
+  'continues the list after the page whose `next_cursor` this is; `page` is then ignored',
 )
 
 /** Thrown if a reorganisation has removed items that the pages before a cursor contain: 410. */

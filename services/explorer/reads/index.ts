@@ -6,7 +6,7 @@ import { label, labels } from './addresses/labels.js'
 import { feeHistory } from './chain/fee-history.js'
 import { mempoolBlocks, recommendedFees } from './mempool/fees.js'
 import { reorgs } from './chain/reorgs.js'
-import { mempoolSummary, mempoolTransactions } from './mempool/mempool.js'
+import { mempoolSummary, mempoolTransactions, mempoolTxids } from './mempool/mempool.js'
 import { nodeHealth } from './node.js'
 import { miningDifficulty, miningHashrate, miningPools, networkHashrate } from './statistics/mining.js'
 import { opReturns, transactionOpReturns } from './chain/op-returns.js'
@@ -57,6 +57,7 @@ export const READS: readonly Read[] = [
   valueByType,
   mempoolSummary,
   mempoolTransactions,
+  mempoolTxids,
   mempoolBlocks,
   recommendedFees,
   feeHistory,

@@ -1,7 +1,7 @@
 import type { Static, TObject, TSchema } from '@sinclair/typebox'
 import { coded } from '../../../pipelines/errors.js'
 import type { NodeHealth } from '../health/node-health.js'
-import type { ChainState } from '../state/state.js'
+import type { ChainState, RelayFees } from '../state/state.js'
 import type { IndexerFigures } from '../state/indexer-status.js'
 import type { Tables } from '../tables/tables.js'
 import type { MempoolView } from '../mempool/mempool-view.js'
@@ -48,6 +48,8 @@ export interface TxDetail {
 export interface ReadContext {
   readonly chain: ChainState
   readonly mempool: MempoolView
+  /** The fee rates that the node requires; undefined if they are not known. */
+  readonly relayFees: RelayFees | undefined
   readonly tables: Tables
   readonly definitions: Pick<Definitions, 'labels' | 'pools'>
   readonly node: NodeStatus

@@ -14,6 +14,10 @@ const Hex = Type.String({ description: 'hexadecimal' })
 const Time = Type.String({ description: 'ISO 8601 UTC with milliseconds', format: 'date-time' })
 const Decimal = Type.String({ description: 'decimal, never with an exponent' })
 const Hashrate = Type.String({ description: 'hashes per second, decimal, never with an exponent' })
+const FeeRate = Type.String({ description: 'base units per virtual byte, decimal' })
+const OWN_RATE = 'its fee by its size, base units per virtual byte, decimal'
+const EFFECTIVE_RATE =
+  'fee rate of the package in which the projection of blocks takes it, base units per virtual byte, decimal'
 const Height = Type.Integer({ description: 'height of the block' })
 const MinedAt = Type.Integer({ description: 'height of the block; null while unconfirmed' })
 const Address = Type.String({ description: 'an address' })
@@ -143,8 +147,8 @@ export const Output = Type.Object({
     presence: 'implicit',
   }),
   script_type: text('kind of the script, as the node names it'),
-  spent_txid: orNull(Hash),
-  spent_vin: orNull(int('index of the input that spends it; null while unspent')),
+  spent_txid: orNull(text('txid of the confirmed transaction that spends it; null if there is none')),
+  spent_vin: orNull(int('index of its input that spends it')),
   addresses: Type.Array(OutputAddress, {
     description: 'recipients; none if the script has no address',
     maxItems: 1,
@@ -165,6 +169,10 @@ export const Transaction = Type.Object({
   locktime: Decimal,
   is_coinbase: flag('whether it creates coins'),
   fee: Amount,
+  fee_rate: Type.Optional(Type.String({ description: `${OWN_RATE}; absent once it is confirmed` })),
+  effective_fee_rate: Type.Optional(
+    Type.String({ description: `${EFFECTIVE_RATE}; absent once it is confirmed` }),
+  ),
   input_count: int('inputs'),
   output_count: int('outputs'),
   input_value: Amount,
@@ -318,20 +326,26 @@ export const MempoolSummary = Type.Object({
   feeHistogram: list(FeeBucket, 'lowest first, including empty ones'),
 })
 
+export const MempoolTxids = Type.Object({
+  items: list(Hash, 'txids of unconfirmed transactions, in ascending order'),
+  total: Total,
+  limit: Limit,
+  next_cursor: orNull(text('`cursor` of the request that continues this list; null at its end')),
+})
+
 export const MempoolTransaction = Type.Object({
   txid: Hash,
   fee: Amount,
   vsize: int('virtual bytes'),
   weight: int('weight units'),
   size: int('bytes'),
-  fee_rate: text('base units per virtual byte, decimal'),
+  fee_rate: text(OWN_RATE),
+  effective_fee_rate: text(EFFECTIVE_RATE),
   value: Amount,
   first_seen: Time,
   is_dilithium: flag('whether it spends with a Dilithium signature'),
 })
 export type MempoolTransaction = Static<typeof MempoolTransaction>
-
-const FeeRate = Type.String({ description: 'base units per virtual byte, decimal' })
 
 export const ProjectedBlock = Type.Object({
   txCount: int('transactions'),
@@ -349,7 +363,21 @@ export const FeeTarget = Type.Object({
 })
 
 export const RecommendedFees = Type.Object({
-  minimumFeeRate: FeeRate,
+  minimumFeeRate: Type.String({
+    description: 'what the node requires of a new transaction, base units per virtual byte',
+  }),
+  relayFeeRate: orNull(
+    Type.String({
+      description:
+        'lowest rate that the node relays while its mempool is not full, base units per virtual byte; null if not known',
+    }),
+  ),
+  incrementalFeeRate: orNull(
+    Type.String({
+      description:
+        'what a replacement must pay more for its own size, base units per virtual byte; null if not known',
+    }),
+  ),
   recentFeeRate: orNull(
     Type.String({
       description:
@@ -528,7 +556,35 @@ export const TransactionOpReturns = Type.Object({
 /** Events of the channels of the feed. */
 export const BlockEvent = Type.Object({ height: Height, hash: Hash, tx_count: int('transactions') })
 
-export const MempoolEvent = Type.Object({ txid: Hash, fee: Amount, vsize: int('virtual bytes') })
+/** The reason for which a transaction has left the mempool. */
+const MempoolRemoval = Type.Object(
+  {
+    reason: Type.Union(
+      [
+        Type.Literal('confirmed'),
+        Type.Literal('replaced'),
+        Type.Literal('evicted'),
+        Type.Literal('expired'),
+        Type.Literal('unknown'),
+      ],
+      {
+        description:
+          'a block contains it; another transaction spends the same output; the mempool was full; it was too old; or none of these is certain',
+      },
+    ),
+    block_hash: orNull(text('hash of the block that confirms it')),
+    block_height: orNull(int('height of the block that confirms it')),
+    replaced_by: orNull(text('txid of the transaction that replaced it, or an ancestor of it')),
+  },
+  { description: 'why it has left the mempool; absent if it has entered' },
+)
+
+export const MempoolEvent = Type.Object({
+  txid: Hash,
+  fee: Amount,
+  vsize: int('virtual bytes'),
+  removed: Type.Optional(MempoolRemoval),
+})
 
 export const AddressEvent = Type.Object({
   address: text('as in the subscription'),

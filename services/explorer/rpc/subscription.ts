@@ -8,7 +8,16 @@ import {
 } from '../../../proto/gen/headwater/reads/v1/reads_pb.js'
 import { RpcError } from '../../rpc/error.js'
 import type { Call } from '../../rpc/handlers.js'
-import { BAD_CHANNEL, BAD_SINCE, BEHIND_WAIT_MS, type Feed, isChannel, isSeq } from '../feed/feed.js'
+import {
+  BAD_CHANNEL,
+  BAD_REMOVALS,
+  BAD_SINCE,
+  BEHIND_WAIT_MS,
+  type Feed,
+  isChannel,
+  isSeq,
+  streamOf,
+} from '../feed/feed.js'
 import { textOf, toMessage } from './messages.js'
 
 type Event = MessageInitShape<typeof ChannelEventSchema>
@@ -46,23 +55,25 @@ export async function* subscription(
 ): AsyncGenerator<Event | Buffer> {
   const channel = textOf(ChannelSchema, request.channel)
   if (!isChannel(channel)) throw new RpcError('HW_INVALID_ARGUMENT', BAD_CHANNEL)
-  const since = request.since === undefined ? feed.lastOf(channel) : Number(request.since)
+  if (request.removals && channel !== 'mempool') throw new RpcError('HW_INVALID_ARGUMENT', BAD_REMOVALS)
+  const stream = streamOf(channel, request.removals)
+  const since = request.since === undefined ? feed.lastOf(stream) : Number(request.since)
   if (!isSeq(since)) throw new RpcError('HW_INVALID_ARGUMENT', BAD_SINCE)
   call.sendHeaders()
-  if (feed.isBehind(channel, since)) {
+  if (feed.isBehind(stream, since)) {
     const late = AbortSignal.timeout(BEHIND_WAIT_MS)
-    await feed.reached(channel, since, AbortSignal.any([call.signal, late]))
+    await feed.reached(stream, since, AbortSignal.any([call.signal, late]))
   }
   for (let position = since; !call.signal.aborted;) {
-    const messages = feed.missed(channel, position, AT_ONCE)
+    const messages = feed.missed(stream, position, AT_ONCE)
     if (messages === undefined) {
-      position = feed.lastOf(channel)
+      position = feed.lastOf(stream)
       yield {
         channel: request.channel,
         seq: BigInt(position),
         data: { case: 'resync', value: {} },
       }
-    } else if (messages.length === 0) await feed.changed(channel, call.signal)
+    } else if (messages.length === 0) await feed.changed(stream, call.signal)
     for (const message of messages ?? []) {
       yield encoded.bytesOf(message)
       position++

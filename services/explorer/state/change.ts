@@ -1,6 +1,6 @@
 /** A change of the state. An answer that was made before it is valid afterwards if it depends on nothing that has changed. */
 export interface Change {
-  /** `head`: the chain, `mempool`: its transactions, `heartbeat`: the newest applied heartbeat. */
+  /** `head`: the chain, `mempool`: its transactions or the fees that it requires, `heartbeat`: the newest applied heartbeat. */
   readonly kind: 'head' | 'mempool' | 'heartbeat'
   /**
    * Hashes of the blocks, transactions and scripts that it touches: blocks that were connected or disconnected; transactions that

@@ -45,6 +45,16 @@ export const NO_CHAIN: ChainState = {
   days: [],
 }
 
+/** The fee rates that the node requires, in base units per 1000 virtual bytes. */
+export interface RelayFees {
+  /** The lowest one that enters its mempool now. */
+  readonly mempoolMin: bigint
+  /** The lowest one that it relays; undefined if the node does not report it. */
+  readonly minRelay?: bigint | undefined
+  /** The rate that a replacement must pay in addition; undefined if the node does not report it. */
+  readonly incremental?: bigint | undefined
+}
+
 /** The height of the node in a heartbeat of the poller; the time is in unix milliseconds by the poller's clock. */
 export type SeenNode = Pick<AppliedHeartbeat, 'timeMs' | 'nodeHeight'>
 
@@ -64,6 +74,7 @@ export class State {
   readonly #waiting = new Set<() => void>()
   #upgrade: Upgrade | undefined
   #heartbeat: AppliedHeartbeat | undefined
+  #relayFees: RelayFees | undefined
   /** The poller's last heartbeat in the log, which the materializer may not have applied yet. */
   nodeSeen: SeenNode | undefined
   /** The reason why the materializer has stopped, for operators; undefined while it works. */
@@ -94,6 +105,21 @@ export class State {
   set heartbeat(heartbeat: AppliedHeartbeat | undefined) {
     this.#heartbeat = heartbeat
     this.#report({ kind: 'heartbeat', touched: NOTHING })
+  }
+
+  /** The fee rates that the node requires; undefined before the first heartbeat with them. */
+  get relayFees(): RelayFees | undefined {
+    return this.#relayFees
+  }
+
+  set relayFees(fees: RelayFees | undefined) {
+    const before = this.#relayFees
+    this.#relayFees = fees
+    const isSame =
+      fees?.mempoolMin === before?.mempoolMin &&
+      fees?.minRelay === before?.minRelay &&
+      fees?.incremental === before?.incremental
+    if (!isSame) this.#report({ kind: 'mempool', touched: NOTHING })
   }
 
   /** Calls back at each change of the state, in the turn in which it happens. */

@@ -30,6 +30,10 @@ export class FakeNode {
   chain: readonly FakeBlock[]
   chainName = 'regtest'
   readonly mempool = new Map<string, { tx: FakeTx; fee: number; time: number }>()
+  /** The fee rates of getmempoolinfo, in coins per kvB. */
+  relayFees: { mempoolminfee: number; minrelaytxfee?: number; incrementalrelayfee?: number } = {
+    ...{ mempoolminfee: 0.00001, minrelaytxfee: 0.00001, incrementalrelayfee: 0.00001 },
+  }
   /** Every request: method and time. */
   readonly calls: { method: string; params: readonly unknown[]; at: number; auth: string | undefined }[] = []
   /** The number of calls in each request. */
@@ -148,7 +152,7 @@ export class FakeNode {
     const fees = entries.reduce((sum, { fee }) => sum + Math.round(fee * 1e8), 0)
     return {
       ...{ loaded: true, size: entries.length, bytes, usage: 3 * bytes, total_fee: fees / 1e8 },
-      ...{ maxmempool: 300_000_000, mempoolminfee: 0.00001, unbroadcastcount: 0 },
+      ...{ maxmempool: 300_000_000, unbroadcastcount: 0, ...this.relayFees },
     }
   }
 

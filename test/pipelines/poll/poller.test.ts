@@ -388,7 +388,7 @@ describe('the mempool', () => {
     expect(Buffer.from(delta.value.entered[1]?.raw ?? []).equals(a.raw)).toBe(true)
   })
 
-  it('loses transactions as confirmed, replaced (in the mempool or by a block) or evicted', async () => {
+  it('loses transactions as confirmed, replaced (in the mempool, by a block, or an ancestor), or evicted', async () => {
     const [coinA, coinB, coinC, coinD] = [tx(), tx(), tx(), tx()]
     const [confirmed, replaced, outdone, evicted] = [tx(coinA), tx(coinB), tx(coinC), tx(coinD)]
     const child = tx(replaced)
@@ -400,6 +400,7 @@ describe('the mempool', () => {
     node.mempool.clear()
     node.enter(replacement)
     node.chain = [...node.chain, blockOn(node.chain, [confirmed, winner])]
+    node.relayFees.mempoolminfee = 0.00002
     await poller.pollOnce()
     expect((await lefts()).sort()).toEqual(
       [
@@ -407,7 +408,7 @@ describe('the mempool', () => {
         [replaced.txid, PoolLeft_Reason.REPLACED, replacement.txid],
         [outdone.txid, PoolLeft_Reason.REPLACED, winner.txid],
         [evicted.txid, PoolLeft_Reason.EVICTED, ''],
-        [child.txid, PoolLeft_Reason.EVICTED, ''],
+        [child.txid, PoolLeft_Reason.REPLACED, replacement.txid],
       ].sort(),
     )
     expect(await mempoolFromLog(log)).toEqual(new Set([replacement.txid]))

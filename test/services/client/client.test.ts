@@ -193,6 +193,18 @@ describe('all items of a list', () => {
     ])
   })
 
+  it('continue with the cursor, if the list has nothing else', async () => {
+    const part = (txid: string, next: string | null) =>
+      answerWith({ items: [txid], total: 2, limit: 1, next_cursor: next }, 200, at(9))
+    explorer = await FakeExplorer.start(part('a', 'one'), part('b', null))
+    const found: string[] = []
+    for await (const txid of explorerClient(explorer.url).all.mempoolTxids({ limit: 1 })) found.push(txid)
+    expect(found).toEqual(['a', 'b'])
+    expect(explorer.received.map(({ path }) => path.slice('/api/v1'.length))).toEqual([
+      ...['/mempool/txids?limit=1', '/mempool/txids?limit=1&cursor=one'],
+    ])
+  })
+
   it('are requested only as far as they are used', async () => {
     explorer = await pagesOf(100, 0)
     for await (const { height } of explorerClient(explorer.url).all.blocks({ limit: 10 }))
@@ -279,6 +291,31 @@ describe('the events of the client', () => {
     expect(explorer.messages[1]).toEqual([{ type: 'subscribe', channel: 'address:a', since: 8 }])
     explorer.send('address:a', 8, { status: 'synced' })
     expect((await next).value).toMatchObject({ channel: 'address:a', seq: 8 })
+    await feed.return()
+  })
+
+  it('of the mempool have removals if these are requested, also after a broken connection', async () => {
+    await start()
+    const client = explorerClient(explorer.url, { WebSocket: WebSocket })
+    const feed = client.events(['mempool', 'blocks'], { removals: true })
+    const first = feed.next()
+    await subscribed(0)
+    explorer.send('mempool', 7, { txid: 'a', removed: { reason: 'evicted' } })
+    expect((await first).value?.data).toEqual({ txid: 'a', removed: { reason: 'evicted' } })
+    explorer.sockets[0]?.terminate()
+    const next = feed.next()
+    await subscribed(1)
+    expect(explorer.messages).toEqual([
+      [
+        { type: 'subscribe', channel: 'mempool', removals: true },
+        { type: 'subscribe', channel: 'blocks' },
+      ],
+      [
+        { type: 'subscribe', channel: 'mempool', since: 7, removals: true },
+        { type: 'subscribe', channel: 'blocks' },
+      ],
+    ])
+    await next
     await feed.return()
   })
 

@@ -78,7 +78,7 @@ export function mempoolTable(page: PageContext, caption: string, items: readonly
         html`${txLink(page, tx.txid)} ${tx.is_dilithium ? quantum(page) : undefined}`,
         f.age(tx.first_seen),
         f.amount(tx.value),
-        f.number(tx.fee_rate),
+        f.number(tx.effective_fee_rate),
       ],
     })),
   )

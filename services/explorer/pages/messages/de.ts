@@ -148,6 +148,7 @@ export const de: Messages = {
     inBlock: 'In Block',
     firstSeen: 'Zuerst gesehen',
     position: 'Stelle nach Gebührensatz',
+    withPackage: (rate) => `${rate} mit ihrem Paket`,
     positionOf: (position, total) => `${position} von ${total} unbestätigten Transaktionen`,
     before: (vsize) => `${vsize} vB zahlen mehr`,
     newCoins: 'Neu entstandene Münzen',
@@ -199,6 +200,7 @@ export const de: Messages = {
     rates: (low, high) => `${low}–${high}`,
     estimates: 'Gebührensätze für eine Bestätigung innerhalb von',
     withinBlocks: (blocks) => n(blocks, 'Block', 'Blöcken'),
+    minimum: 'Mindestsatz des Nodes',
   },
   mining: {
     title: 'Mining',

@@ -139,6 +139,7 @@ export const en = {
     inBlock: 'In block',
     firstSeen: 'First seen',
     position: 'Position by fee rate',
+    withPackage: (rate: string) => `${rate} with its package`,
     positionOf: (position: string, total: string) => `${position} of ${total} unconfirmed transactions`,
     before: (vsize: string) => `${vsize} vB pay more`,
     newCoins: 'Newly created coins',
@@ -190,6 +191,7 @@ export const en = {
     rates: (low: string, high: string) => `${low}–${high}`,
     estimates: 'Fee rates for a confirmation within',
     withinBlocks: (blocks: string) => n(blocks, 'block', 'blocks'),
+    minimum: 'Minimum of the node',
   },
   mining: {
     title: 'Mining',

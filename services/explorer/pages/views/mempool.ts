@@ -22,11 +22,12 @@ export const mempool = declarePage({
     const projected = html`<ol class="cubes">
       ${next.items.map((block, index) => projectedCard(page, block, index))}
     </ol>`
-    const estimates = stats(
-      fees.items.map(({ blocks, feeRate }) =>
+    const estimates = stats([
+      ...fees.items.map(({ blocks, feeRate }) =>
         stat(t.mempool.withinBlocks(f.number(blocks)), f.number(feeRate), t.words.perVirtualByte),
       ),
-    )
+      stat(t.mempool.minimum, f.number(fees.minimumFeeRate), t.words.perVirtualByte),
+    ])
     const body = html`${heading(t.mempool.title, t.mempool.about)}
     ${stats([
       stat(t.mempool.size, f.number(pool.txCount), t.words.transactions),

@@ -1,4 +1,5 @@
 import { html, type Html, type Part } from '../../../design/html.js'
+import { outpointOf } from '../../../../pipelines/chain/prevout.js'
 import { opReturnPayload, readScript } from '../../../../pipelines/chain/script.js'
 import { hash, page } from '../../reads/arguments.js'
 import { transaction as transactionRead } from '../../reads/chain/transactions.js'
@@ -56,7 +57,7 @@ export const transaction = declarePage({
           : stat(t.tx.inBlock, blockLink(context, tx.block_height), f.time(tx.timestamp)),
         position,
         stat(t.tx.moved, f.amount(tx.output_value)),
-        tx.is_coinbase ? undefined : stat(t.words.fee, f.amount(tx.fee), feeRateOf(context, tx)),
+        tx.is_coinbase ? undefined : stat(t.words.fee, f.amount(tx.fee), feeRates(context, tx)),
         stat(t.words.size, `${f.number(tx.vsize)} vB`, `${f.number(tx.size)} ${t.words.bytes}`),
       ])}
       ${page === 1 ? diagram(context, tx) : undefined}
@@ -95,13 +96,23 @@ const ITEMS = 100
 /** The number of bytes of a script or an item of a witness that the page needs: a few signatures. */
 const MAX_SCRIPT = 16 * 1024
 
-/** Returns the position of an unconfirmed transaction by its own fee rate. Reads the mempool before the first await. */
+/** Returns the position of an unconfirmed transaction by its effective fee rate. Reads the mempool before the first await. */
 function positionOf({ t, f, mempool }: PageContext, txid: string): Html | undefined {
   const own = mempool.get(txid)
   if (own === undefined) return undefined
   const { count: before, vsize } = mempool.ahead(own)
   const position = t.tx.positionOf(f.number(before + 1), f.number(mempool.size))
   return stat(t.tx.position, f.number(before + 1), `${position}; ${t.tx.before(f.number(vsize))}`)
+}
+
+/** Returns the fee rate of a transaction, and its effective one if it differs. */
+function feeRates(context: PageContext, tx: Transaction): string {
+  const { t, f } = context
+  const own = feeRateOf(context, tx)
+  const { fee_rate, effective_fee_rate: effective } = tx
+  return effective === undefined || effective === fee_rate
+    ? own
+    : `${own}; ${t.tx.withPackage(f.number(effective))}`
 }
 
 function diagram(context: PageContext, tx: Transaction): Html | undefined {
@@ -152,7 +163,7 @@ function inputItem(context: PageContext, input: Input): Html {
 }
 
 function outputItem(context: PageContext, output: Output, tx: Transaction): Html {
-  const { t, f } = context
+  const { t, f, mempool } = context
   const script =
     output.script_type === 'nulldata' ? Buffer.from(output.script_pub_key ?? '', 'hex') : undefined
   const content =
@@ -165,12 +176,17 @@ function outputItem(context: PageContext, output: Output, tx: Transaction): Html
     content === undefined
       ? undefined
       : html`<p class="payload">${payload(text, content.data.toString('hex'))}</p>`
+  const unconfirmed = mempool.spenderOf(outpointOf(output.txid, output.vout))?.txid
+  const spender = output.spent_txid ?? unconfirmed
   const spent =
-    output.spent_txid === null
+    spender === undefined
       ? tx.block_height === null || content !== undefined
         ? undefined
         : html`<small class="unspent">${t.tx.unspent}</small>`
-      : html`<small>${t.tx.spent} ${txLink(context, output.spent_txid)}</small>`
+      : html`<small
+          >${t.tx.spent}
+          ${txLink(context, spender)}${spender === unconfirmed ? ` (${t.words.unconfirmed})` : undefined}</small
+        >`
   return html`<li>
     <div><span class="from">${output.vout}</span>${recipient(context, output)}${f.amount(output.value)}</div>
     ${data}

@@ -119,8 +119,7 @@ export const transactionOutspends = declareRead({
         .filter(({ height, blockTag }) => chain.blocks.has(height, blockTag))
         .map((spend) => [spend.prevVout, spend]),
     )
-    const { spenders, scripts } = spendersOf(mempool, tx)
-    for (const script of scripts) validity.dependsOn(script)
+    const spenders = spendersOf(mempool, tx)
     const items = outputs.map(({ script }, vout): Outspend => {
       const spend = confirmed.get(vout)
       if (spend === undefined) {

@@ -35,6 +35,8 @@ export interface TransactionSource {
   readonly time: number
   /** Base units; undefined if it is the difference between inputs and outputs. */
   readonly fee?: bigint
+  /** Those of an unconfirmed transaction. */
+  readonly feeRates?: { readonly own: string; readonly effective: string }
   readonly isDilithium: boolean
   readonly spends: readonly Spender[]
   readonly network: Network
@@ -77,12 +79,15 @@ export function transactionJson(source: TransactionSource): WrittenTransaction {
     `"block_height":${height},"tx_index":${block === undefined ? 'null' : String(block.txIndex)},` +
     `"version":${String(version)},"size":${String(size)},"vsize":${String(vsizeOf(weight, network))},` +
     `"weight":${String(weight)},"locktime":"${String(locktime)}","is_coinbase":${String(inputs.isCoinbase)},` +
-    `"fee":"${String(fee)}","input_count":${String(inputs.count)},"output_count":${String(outputs.count)},` +
+    `"fee":"${String(fee)}",${feeRatesOf(source)}"input_count":${String(inputs.count)},"output_count":${String(outputs.count)},` +
     `"input_value":"${String(inputValue)}","output_value":"${String(outputs.value)}",` +
     `"timestamp":"${isoTime(source.time)}","has_witness":${String(hasWitness)},` +
     `"is_dilithium":${String(source.isDilithium)},"inputs":[${inputs.json}],"outputs":[${outputs.json}]}`
   return { json, spentFrom: outputs.spentFrom }
 }
+
+const feeRatesOf = ({ feeRates }: TransactionSource): string =>
+  feeRates === undefined ? '' : `"fee_rate":"${feeRates.own}","effective_fee_rate":"${feeRates.effective}",`
 
 const NO_TXID = '00'.repeat(32)
 const NO_VOUT = 0xffff_ffff

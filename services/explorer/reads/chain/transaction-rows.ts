@@ -1,7 +1,7 @@
 import { ByteReader } from '../../../../pipelines/chain/bytes.js'
 import { decodePrevouts } from '../../../../pipelines/chain/prevout.js'
 import { readTx } from '../../../../pipelines/chain/transaction.js'
-import type { ShownTx } from '../../mempool/shown-tx.js'
+import { feeRatesOf, type ShownTx } from '../../mempool/shown-tx.js'
 import { outputPrefix } from '../../tables/point-keys.js'
 import type { BlockTx, Spend, StoredBody } from '../../tables/tables.js'
 import {
@@ -152,16 +152,14 @@ interface Writing extends Pick<TransactionSource, 'full' | 'takes'> {
 }
 
 /** Returns an unconfirmed transaction. Unconfirmed spends of its outputs are not included. */
-function unconfirmed(
-  { raw, txid, coins, fee, isDilithium, network, firstSeen }: ShownTx,
-  { size, detail }: Pick<Sources, 'size' | 'detail'>,
-): string {
+function unconfirmed(tx: ShownTx, { size, detail }: Pick<Sources, 'size' | 'detail'>): string {
+  const { raw, txid, coins, fee, isDilithium, network, firstSeen } = tx
   const { body, witness } = readTx(new ByteReader(raw))
   const takes = detail && size.takes
   const isTaken = detail?.witness !== false && (takes?.(witness.length) ?? true)
   const { json } = transactionJson({
     ...{ txid, body, witness: shown(isTaken ? witness : undefined, detail), witnessSize: witness.length },
-    ...{ coins, fee, isDilithium, network, detail, takes },
+    ...{ coins, fee, feeRates: feeRatesOf(tx), isDilithium, network, detail, takes },
     ...{ block: undefined, time: firstSeen, spends: [], full: true },
   })
   size.add(json.length)

@@ -1,8 +1,9 @@
-import { feeRate, feeRateUp, MIN_RELAY_FEE_RATE } from '../../../../pipelines/chain/feerate.js'
+import { ASSUMED_MINIMUM, feeRate, feeRateUp } from '../../../../pipelines/chain/feerate.js'
 import type { Network } from '../../../../pipelines/chain/networks.js'
 import type { ProjectedBlock, ProjectedPackage } from '../../mempool/projection.js'
 import { MAX_PROJECTED_BLOCKS } from '../../mempool/projections.js'
 import { limit } from '../arguments.js'
+import type { RelayFees } from '../../state/state.js'
 import { blockFees, type BlockFees } from '../chain/fee-history.js'
 import { declareRead, type ReadContext } from '../read.js'
 import { listed, ProjectedBlock as ProjectedBlockShape, RecommendedFees } from '../shapes.js'
@@ -68,21 +69,36 @@ export const recommendedFees = declareRead({
   answer: RecommendedFees,
   async resolve(context) {
     const { network, height } = context.chain
+    const { relayFees } = context
+    const minimum = minimumOf(relayFees)
     const projected = network === undefined ? [] : await projectedBlocks(context, network)
     const recent = network === undefined ? [] : await blockFees(context, height - RECENT_BLOCKS + 1, height)
     const congested = network === undefined ? undefined : congestionOf(recent, network)
-    const items = recommendations(projected, congested).map(({ blocks, fee, vsize }) => {
+    const items = recommendations(projected, congested, minimum).map(({ blocks, fee, vsize }) => {
       return { blocks, feeRate: feeRateUp(fee, vsize) }
     })
     return {
-      minimumFeeRate: feeRateUp(MINIMUM.fee, MINIMUM.vsize),
+      minimumFeeRate: feeRateUp(minimum.fee, minimum.vsize),
+      relayFeeRate: perVbyte(relayFees?.minRelay),
+      incrementalFeeRate: perVbyte(relayFees?.incremental),
       recentFeeRate: congested === undefined ? null : feeRateUp(congested.fee, congested.vsize),
       items,
     }
   },
 })
 
-const MINIMUM: ProjectedPackage = { fee: BigInt(MIN_RELAY_FEE_RATE), vsize: 1 }
+/** The size that the fee rates of nodes are for. */
+const NODE_VSIZE = 1_000
+
+/** Returns the fee rate that a new transaction must pay to enter the node's mempool. */
+export function minimumOf(fees: RelayFees | undefined): ProjectedPackage {
+  if (fees === undefined) return ASSUMED_MINIMUM
+  const { mempoolMin, minRelay = 0n } = fees
+  return { fee: mempoolMin > minRelay ? mempoolMin : minRelay, vsize: NODE_VSIZE }
+}
+
+const perVbyte = (fee: bigint | undefined): string | null =>
+  fee === undefined ? null : feeRateUp(fee, NODE_VSIZE)
 
 /**
  * Returns the lowest average fee rate of the full ones among the newest blocks, if at least half of these are full: then more
@@ -106,14 +122,15 @@ export function congestionOf(
 export function recommendations(
   projected: readonly ProjectedBlock[],
   congested: ProjectedPackage | undefined,
+  minimum: ProjectedPackage,
 ): { readonly blocks: number; readonly fee: bigint; readonly vsize: number }[] {
-  const floor = congested !== undefined && isLower(MINIMUM, congested) ? congested : MINIMUM
+  const floor = congested !== undefined && isLower(minimum, congested) ? congested : minimum
   return TARGETS.map((blocks) => {
     const lowest = projected
       .slice(0, blocks)
-      .map(({ packages }) => packages[0] ?? MINIMUM)
-      .reduce((one, other) => (isLower(other, one) ? other : one), projected[0]?.packages[0] ?? MINIMUM)
-    const needed = projected.length > blocks ? lowest : MINIMUM
+      .map(({ packages }) => packages[0] ?? minimum)
+      .reduce((one, other) => (isLower(other, one) ? other : one), projected[0]?.packages[0] ?? minimum)
+    const needed = projected.length > blocks ? lowest : minimum
     return { blocks, ...(isLower(needed, floor) ? floor : needed) }
   })
 }

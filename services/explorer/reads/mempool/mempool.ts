@@ -1,9 +1,9 @@
-import { feeRate } from '../../../../pipelines/chain/feerate.js'
-import type { ShownTx } from '../../mempool/shown-tx.js'
+import { feeRatesOf, type ShownTx } from '../../mempool/shown-tx.js'
 import { limit } from '../arguments.js'
+import { cursorOf, decodeCursor, encodeCursor } from '../cursor.js'
 import { isoTime } from '../chain/block-rows.js'
 import { declareRead } from '../read.js'
-import { listed, MempoolSummary, MempoolTransaction } from '../shapes.js'
+import { listed, MempoolSummary, MempoolTransaction, MempoolTxids } from '../shapes.js'
 
 export const mempoolSummary = declareRead({
   name: 'mempoolSummary',
@@ -31,14 +31,39 @@ export const mempoolTransactions = declareRead({
   resolve: ({ mempool }, { limit }) => ({ items: mempool.newest(limit).map(toItem), limit }),
 })
 
+const LIST = 'mempoolTxids'
+
+/** Continues by the txid, so a client that reads all pages receives each transaction that is there all the time exactly once. */
+export const mempoolTxids = declareRead({
+  name: LIST,
+  about: 'The txids of all unconfirmed transactions, in ascending order.',
+  path: '/mempool/txids',
+  fresh: 'mempool',
+  args: {
+    limit: limit(1_000, 10_000),
+    cursor: cursorOf('continues the list after the part whose `next_cursor` this is'),
+  },
+  answer: MempoolTxids,
+  resolve({ mempool }, { limit, cursor }) {
+    const [after = ''] = cursor === undefined ? [] : decodeCursor(LIST, cursor)
+    const items: string[] = []
+    for (const txid of mempool.txidsAfter(after)) if (items.push(txid) > limit) break
+    const last = items.length > limit ? items.slice(0, limit).at(-1) : undefined
+    const next_cursor = last === undefined ? null : encodeCursor(LIST, [last])
+    return { items: items.slice(0, limit), total: mempool.size, limit, next_cursor }
+  },
+})
+
 function toItem(tx: ShownTx): MempoolTransaction {
+  const { own, effective } = feeRatesOf(tx)
   return {
     txid: tx.txid,
     fee: tx.fee.toString(),
     vsize: tx.vsize,
     weight: tx.weight,
     size: tx.size,
-    fee_rate: feeRate(tx.fee, tx.vsize),
+    fee_rate: own,
+    effective_fee_rate: effective,
     value: tx.value.toString(),
     first_seen: isoTime(tx.firstSeen),
     is_dilithium: tx.isDilithium,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { MempoolTx } from '../../../../pipelines/mempool/mempool-tx.js'
-import { mempoolChange, reasonLeft } from '../../../../pipelines/poll/mempool/delta.js'
+import { type Cause, causesOf, mempoolChange, ownCause } from '../../../../pipelines/poll/mempool/delta.js'
 
 const none = (): undefined => undefined
 
@@ -29,31 +29,47 @@ describe('poolChange', () => {
   })
 })
 
-describe('reasonLeft', () => {
-  it('is confirmed if a block contains it, whatever else holds', () => {
-    const effect = { kind: 'confirmed', block: 'B', txid: 'a' } as const
-    expect(reasonLeft(entry('a', 'x:0'), effect, () => 'other')).toEqual({
-      txid: 'a',
-      reason: 'confirmed',
-      block: 'B',
+describe('the cause that a transaction shows by itself', () => {
+  const confirmed = { kind: 'confirmed', block: 'B', height: 7, txid: 'a' } as const
+  const conflict = { kind: 'conflict', block: 'B', height: 7, txid: 'winner' } as const
+
+  it('is a block that contains it, whatever else holds', () => {
+    expect(ownCause(entry('a', 'x:0'), confirmed, () => 'other', 9)).toEqual({
+      ...{ reason: 'confirmed', block: 'B', height: 7 },
     })
   })
 
-  it('is replaced if another transaction of the mempool, or of a block, spends one of its inputs', () => {
-    const conflict = { kind: 'conflict', block: 'B', txid: 'winner' } as const
-    const byPool = reasonLeft(entry('a', 'x:0', 'y:1'), conflict, (outpoint) =>
-      outpoint === 'y:1' ? 'new' : undefined,
+  it('is another transaction of the mempool, or of a block, that spends one of its inputs', () => {
+    const byPool = ownCause(
+      entry('a', 'x:0', 'y:1'),
+      conflict,
+      (outpoint) => (outpoint === 'y:1' ? 'new' : undefined),
+      9,
     )
-    expect(byPool).toEqual({ txid: 'a', reason: 'replaced', by: 'new' })
-    expect(reasonLeft(entry('a', 'x:0'), conflict, none)).toEqual({
-      txid: 'a',
-      reason: 'replaced',
-      by: 'winner',
-    })
+    expect(byPool).toEqual({ reason: 'replaced', by: 'new' })
+    expect(ownCause(entry('a', 'x:0'), conflict, none, 9)).toEqual({ reason: 'replaced', by: 'winner' })
   })
 
-  it('is evicted if nothing else explains it', () => {
-    expect(reasonLeft(entry('a', 'x:0'), undefined, none)).toEqual({ txid: 'a', reason: 'evicted' })
-    expect(reasonLeft(entry('a', 'x:0'), undefined, () => 'a')).toEqual({ txid: 'a', reason: 'evicted' })
+  it('is its age, if the node has received it before the limit', () => {
+    expect(ownCause(entry('a', 'x:0'), undefined, none, 2)).toEqual({ reason: 'expired' })
+    expect(ownCause(entry('a', 'x:0'), undefined, none, 1)).toBeUndefined()
+    expect(ownCause(entry('a', 'x:0'), undefined, () => 'a', 0)).toBeUndefined()
+  })
+})
+
+describe('the causes of transactions that leave together', () => {
+  it('are those of their ancestors, unless a block confirms these', () => {
+    const [parent, child, grandchild, other] = ['a', 'b', 'c', 'd'].map((digit) => digit.repeat(64))
+    const left = [
+      entry(grandchild!, `${child!}:0`),
+      entry(child!, `${parent!}:1`),
+      entry(parent!, 'x:0'),
+      entry(other!, 'y:0'),
+    ]
+    const causes = (cause: Cause) => causesOf(left, ({ txid }) => (txid === parent ? cause : undefined))
+    const replaced = { reason: 'replaced', by: 'new' } as const
+    expect(causes(replaced)).toEqual([replaced, replaced, replaced, undefined])
+    const confirmed = { reason: 'confirmed', block: 'B', height: 7 } as const
+    expect(causes(confirmed)).toEqual([undefined, undefined, confirmed, undefined])
   })
 })

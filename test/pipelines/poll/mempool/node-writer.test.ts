@@ -31,6 +31,7 @@ function large(salt: number): MempoolTx {
 
 const txs = Array.from({ length: 30 }, (_, salt) => large(salt))
 const txids = new Set(txs.map(({ txid }) => txid))
+const counts = (entered: bigint) => ({ entered, left: 0n })
 
 describe('a mempool that is larger than the largest batch of a log', () => {
   let folder: string
@@ -87,10 +88,14 @@ describe('a mempool that is larger than the largest batch of a log', () => {
 
   it('is written in several batches, as a snapshot and as transactions that entered', async () => {
     const writer = await newWriter()
-    await writer.delta(await writer.snapshot(-1, 0n, []), 0n, { entered: txs, left: [] })
+    await writer.delta(await writer.snapshot(-1, counts(0n), []), counts(0n), {
+      entered: txs,
+      left: [],
+      passed: [],
+    })
     expect(appended.length).toBeGreaterThan(4)
     expect(await shownMempool()).toEqual(txids)
-    const position = await writer.snapshot(0, 30n, txs)
+    const position = await writer.snapshot(0, counts(30n), txs)
     const state = await readMempool(log, logger, REGTEST)
     expect(state).toMatchObject({ snapshotPosition: position, deltas: 0 })
     expect([state.mempool.entered, new Set(state.mempool.txs.keys())]).toEqual([30n, txids])
@@ -107,7 +112,7 @@ describe('a mempool that is larger than the largest batch of a log', () => {
     }
     setImmediate(count)
     const before = appended.length
-    await writer.snapshot(0, 30n, txs)
+    await writer.snapshot(0, counts(30n), txs)
     counting = false
     const batches = appended.length - before
     expect(batches).toBeGreaterThan(2)
@@ -116,12 +121,12 @@ describe('a mempool that is larger than the largest batch of a log', () => {
 
   it('is the snapshot before while the next one is incomplete, and remains so if its writer was stopped', async () => {
     const writer = await newWriter()
-    const before = await writer.snapshot(0, 3n, txs.slice(0, 3))
+    const before = await writer.snapshot(0, counts(3n), txs.slice(0, 3))
     const some = new Set(txs.slice(0, 3).map(({ txid }) => txid))
     beforeAppend = (batch) => {
       if (batch === 3) throw new Error('the log is unavailable')
     }
-    await expect(writer.snapshot(0, 30n, txs)).rejects.toThrow('the log is unavailable')
+    await expect(writer.snapshot(0, counts(30n), txs)).rejects.toThrow('the log is unavailable')
     expect(await shownMempool()).toEqual(some)
     beforeAppend = () => undefined
     // The next snapshot starts from the last complete one.
@@ -129,7 +134,7 @@ describe('a mempool that is larger than the largest batch of a log', () => {
     const state = await readMempool(log, logger, REGTEST)
     expect(state).toMatchObject({ snapshotPosition: before, deltas: 0 })
     expect(new Set(state.mempool.txs.keys())).toEqual(some)
-    await next.delta(before, 3n, { entered: txs.slice(3), left: [] })
+    await next.delta(before, counts(3n), { entered: txs.slice(3), left: [], passed: [] })
     expect(await shownMempool()).toEqual(txids)
     expect(new Set((await readMempool(log, logger, REGTEST)).mempool.txs.keys())).toEqual(txids)
   })
@@ -139,6 +144,8 @@ describe('a mempool that is larger than the largest batch of a log', () => {
     beforeAppend = async (batch) => {
       if (batch === 2) await log.append('node', [Buffer.from('of another')])
     }
-    await expect(writer.snapshot(0, 30n, txs)).rejects.toThrow('another poller wrote into the snapshot')
+    await expect(writer.snapshot(0, counts(30n), txs)).rejects.toThrow(
+      'another poller wrote into the snapshot',
+    )
   })
 })

@@ -122,6 +122,7 @@ const EXPECTED: Readonly<Record<string, readonly [level: number, behind: number]
   // The mempool is the node's, at any height of the index.
   mempoolSummary: [200, 200],
   mempoolTransactions: [200, 200],
+  mempoolTxids: [200, 200],
   mempoolBlocks: [200, 200],
   recommendedFees: [200, 200],
   feeHistory: [200, 503],

@@ -31,7 +31,10 @@ describe('the feed', () => {
 
   it('answers subscribe, unsubscribe and ping', () => {
     const subscribed = reactTo(feed, '{"type":"subscribe","channel":"blocks"}')
-    expect(subscribed).toEqual({ replies: ['{"type":"subscribed","channel":"blocks"}'], subscribe: 'blocks' })
+    expect(subscribed).toEqual({
+      replies: ['{"type":"subscribed","channel":"blocks"}'],
+      ...{ unsubscribe: 'blocks', subscribe: 'blocks' },
+    })
     const left = reactTo(feed, '{"type":"unsubscribe","channel":"reorgs"}')
     expect(left).toEqual({ replies: ['{"type":"unsubscribed","channel":"reorgs"}'], unsubscribe: 'reorgs' })
     expect(say({ type: 'ping' })).toEqual([{ type: 'pong' }])
@@ -51,6 +54,8 @@ describe('the feed', () => {
     '{"type":"subscribe","channel":"blocks","since":-1}',
     '{"type":"subscribe","channel":"blocks","since":"3"}',
     '{"type":"subscribe","channel":"blocks","since":1.5}',
+    '{"type":"subscribe","channel":"mempool","removals":1}',
+    '{"type":"subscribe","channel":"blocks","removals":true}',
   ])('answers %s with an error and subscribes to nothing', (text) => {
     const reaction = reactTo(feed, text)
     expect(reaction.subscribe).toBeUndefined()
@@ -58,6 +63,32 @@ describe('the feed', () => {
     expect(say(text)).toEqual([
       { type: 'error', error: expect.any(String) as string, code: 'HW_INVALID_ARGUMENT' },
     ])
+  })
+
+  it('resumes arrivals, and arrivals with removals, each by its own numbers', () => {
+    const event = (txid: string) => ({ txid })
+    feed.publish('mempool', event('a'), 1)
+    feed.publish('mempool-with-removals', event('a'), 1)
+    feed.publish('mempool-with-removals', { txid: 'a', removed: {} }, 2)
+    feed.publish('mempool', event('b'), 2)
+    feed.publish('mempool-with-removals', event('b'), 3)
+    const both = reactTo(feed, '{"type":"subscribe","channel":"mempool","removals":true,"since":1}')
+    expect(both).toEqual({
+      replies: [
+        '{"type":"subscribed","channel":"mempool","removals":true}',
+        '{"channel":"mempool","data":{"txid":"a","removed":{}},"seq":2}',
+        '{"channel":"mempool","data":{"txid":"b"},"seq":3}',
+      ],
+      ...{ unsubscribe: 'mempool', subscribe: 'mempool-with-removals' },
+    })
+    const arrivals = reactTo(feed, '{"type":"subscribe","channel":"mempool","removals":false,"since":1}')
+    expect(arrivals).toEqual({
+      replies: [
+        '{"type":"subscribed","channel":"mempool"}',
+        '{"channel":"mempool","data":{"txid":"b"},"seq":2}',
+      ],
+      ...{ unsubscribe: 'mempool', subscribe: 'mempool' },
+    })
   })
 
   it('replays missed events in order, and then continues', () => {
@@ -102,7 +133,7 @@ describe('the feed', () => {
     await later?.reached(AbortSignal.abort())
     expect(later?.react()).toEqual({
       replies: ['{"type":"resync","channel":"blocks"}'],
-      subscribe: 'blocks',
+      ...{ unsubscribe: 'blocks', subscribe: 'blocks' },
     })
     expect(feed.waiting).toBe(0)
   })

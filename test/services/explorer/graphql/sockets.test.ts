@@ -83,6 +83,33 @@ describe('GraphQL subscriptions', () => {
     expect(sockets.length).toBeGreaterThan(2)
   })
 
+  it('to the mempool have removals if these are requested, with numbers of their own', async () => {
+    const removed = { reason: 'replaced', block_hash: null, block_height: null, replaced_by: 'b' }
+    const event = { txid: 'a', fee: '1', vsize: 1 }
+    bare.feed.publish('mempool', event, 1)
+    bare.feed.publish('mempool-with-removals', event, 1)
+    bare.feed.publish('mempool-with-removals', { ...event, removed }, 2)
+    const query = `subscription ($removals: Boolean) {
+      mempool(since: "0", removals: $removals) { seq data { txid removed { reason replaced_by block_height } } }
+    }`
+    const next = async (removals: boolean, count: number) => {
+      const iterator = client.iterate({ query, variables: { removals } })
+      const found: unknown[] = []
+      for (let index = 0; index < count; index++) found.push((await iterator.next()).value.data.mempool)
+      await iterator.return?.()
+      return found
+    }
+    const arrival = { seq: '1', data: { txid: 'a', removed: null } }
+    expect(await next(false, 1)).toEqual([arrival])
+    expect(await next(true, 2)).toEqual([
+      arrival,
+      {
+        seq: '2',
+        data: { txid: 'a', removed: { reason: 'replaced', replaced_by: 'b', block_height: null } },
+      },
+    ])
+  })
+
   it('report events that are not available any more by a resync, and continue', async () => {
     publish(1, KEPT.blocks * 2)
     const messages: Message[] = []

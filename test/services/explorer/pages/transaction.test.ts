@@ -96,6 +96,33 @@ describe('the page of a transaction', () => {
     expect(validity.finalHeight).toBe(Number.POSITIVE_INFINITY)
   })
 
+  it('shows the position by the effective fee rate: a child pays for its parent', async () => {
+    const parent = unconfirmed({ outputs: [P2WPKH], fee: 1n })
+    const child = unconfirmed({ prevTxid: parent.txid, outputs: [P2WPKH], fee: 2_001n })
+    const between = unconfirmed({ prevVout: 3, outputs: [P2WPKH], fee: 1_000n })
+    const { text } = await pageOf(parent, [parent, child, between])
+    expect(text).toContain('1 of 3 unconfirmed transactions')
+    const rate = (1_001 / parent.vsize).toFixed(2)
+    expect(text).toMatch(new RegExp(`0\\.0\\d [^;]*; ${rate.replace('.', '\\.')} with its package`))
+    // 1,001 for each of both, against 1,000.
+    const { text: after } = await pageOf(between, [parent, child, between])
+    expect(after).toContain('3 of 3 unconfirmed transactions')
+    expect(after).toContain(`${String(2 * parent.vsize)} vB pay more`)
+  })
+
+  it('names the unconfirmed transaction that spends an output', async () => {
+    const tx = unconfirmed({ outputs: [P2WPKH, P2WPKH], fee: 500n })
+    const spender = unconfirmed({ prevTxid: tx.txid, prevVout: 1, outputs: [P2WPKH], fee: 500n })
+    const { text } = await pageOf(tx, [tx, spender])
+    const outputs = text
+      .slice(text.indexOf('<ol class="coins">', text.indexOf('<ol class="coins">') + 1))
+      .split('<li>')
+    expect(outputs[1]).not.toContain('Spent')
+    expect(outputs[2]).toMatch(/Spent\s+<a/)
+    expect(outputs[2]).toContain(`/tx/${spender.txid}"`)
+    expect(outputs[2]).toContain('(Unconfirmed)')
+  })
+
   it('has a hundred inputs of a large one, and draws no more ribbons than can be distinguished', async () => {
     const tx = unconfirmed({ inputs: 331, outputs: [P2WPKH], fee: 500n })
     const { text } = await pageOf(tx, [tx])

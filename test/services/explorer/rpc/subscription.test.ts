@@ -153,6 +153,41 @@ describe('a gRPC subscription', () => {
     expect(await failureOf(first)).toMatchObject({ status: Code.INVALID_ARGUMENT, details })
   })
 
+  it('to the mempool has removals if these are requested, with numbers of their own', async () => {
+    const removed = { reason: 'confirmed', block_hash: 'ab', block_height: 7, replaced_by: null }
+    const event = { txid: 'a', fee: '1', vsize: 1 }
+    bare.feed.publish('mempool', event, 1)
+    bare.feed.publish('mempool-with-removals', event, 1)
+    bare.feed.publish('mempool-with-removals', { ...event, removed }, 2)
+    const first = async (removals: boolean, count: number): Promise<ChannelEvent[]> => {
+      const request = { channel: Channel.MEMPOOL, since: 0n, removals }
+      const iterator = bare.client.subscribe(request)[Symbol.asyncIterator]()
+      const found: ChannelEvent[] = []
+      for (let index = 0; index < count; index++) found.push((await iterator.next()).value as ChannelEvent)
+      await iterator.return?.()
+      return found
+    }
+    const arrival = {
+      channel: Channel.MEMPOOL,
+      seq: 1n,
+      data: { case: 'mempool', value: { txid: 'a', fee: '1' } },
+    }
+    const [only] = await first(false, 1)
+    expect(only).toMatchObject(arrival)
+    expect(only?.data.value).not.toHaveProperty('removed.reason')
+    expect(await first(true, 2)).toMatchObject([
+      arrival,
+      {
+        ...{ channel: Channel.MEMPOOL, seq: 2n },
+        data: { value: { txid: 'a', removed: { blockHash: 'ab', blockHeight: 7n } } },
+      },
+    ])
+    const refused = bare.client.subscribe({ channel: Channel.BLOCKS, removals: true })
+    expect(await failureOf(refused[Symbol.asyncIterator]().next())).toMatchObject({
+      status: Code.INVALID_ARGUMENT,
+    })
+  })
+
   it('leaves nothing behind when its client disconnects, and ends with UNAVAILABLE when the server stops', async () => {
     const clients = await Promise.all(Array.from({ length: 50 }, () => subscribe()))
     await until('all wait', () => bare.feed.waiting === 50)

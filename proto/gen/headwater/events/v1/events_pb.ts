@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file headwater/events/v1/events.proto.
  */
 export const file_headwater_events_v1_events: GenFile = /*@__PURE__*/
-  fileDesc("CiBoZWFkd2F0ZXIvZXZlbnRzL3YxL2V2ZW50cy5wcm90bxITaGVhZHdhdGVyLmV2ZW50cy52MSKvAgoKQ2hhaW5FdmVudBINCgVlcG9jaBgBIAEoDRIQCghzZXF1ZW5jZRgCIAEoBBIPCgdzZXR0bGVkGAMgASgIEjoKDWVwb2NoX3N0YXJ0ZWQYBCABKAsyIS5oZWFkd2F0ZXIuZXZlbnRzLnYxLkVwb2NoU3RhcnRlZEgAEj4KD2Jsb2NrX2Nvbm5lY3RlZBgFIAEoCzIjLmhlYWR3YXRlci5ldmVudHMudjEuQmxvY2tDb25uZWN0ZWRIABJEChJibG9ja19kaXNjb25uZWN0ZWQYBiABKAsyJi5oZWFkd2F0ZXIuZXZlbnRzLnYxLkJsb2NrRGlzY29ubmVjdGVkSAASEgoKZ2VuZXJhdGlvbhgHIAEoDRIQCghjaGVja3N1bRgIIAEoB0IHCgVldmVudCJgCgxFcG9jaFN0YXJ0ZWQSDQoFY2hhaW4YASABKAkSFAoMZ2VuZXNpc19oYXNoGAIgASgMEisKBnJlc3VtZRgDIAEoCzIbLmhlYWR3YXRlci5ldmVudHMudjEuUmVzdW1lIlYKBlJlc3VtZRIOCgZoZWlnaHQYASABKAMSDAoEaGFzaBgCIAEoDBIUCgxzZXR0bGVkX3dvcmsYAyABKAwSGAoQZGFtYWdlZF9wb3NpdGlvbhgEIAEoAyKmAQoOQmxvY2tDb25uZWN0ZWQSDgoGaGVpZ2h0GAEgASgNEgwKBGhhc2gYAiABKAwSEQoJcHJldl9oYXNoGAMgASgMEhMKC21lZGlhbl90aW1lGAQgASgNEhEKCWNoYWlud29yaxgFIAEoDBILCgNyYXcYBiABKAwSLgoIcHJldm91dHMYByADKAsyHC5oZWFkd2F0ZXIuZXZlbnRzLnYxLlByZXZvdXQiOAoHUHJldm91dBINCgV2YWx1ZRgBIAEoBBIOCgZzY3JpcHQYAiABKAwSDgoGaGVpZ2h0GAMgASgNIkQKEUJsb2NrRGlzY29ubmVjdGVkEg4KBmhlaWdodBgBIAEoDRIMCgRoYXNoGAIgASgMEhEKCXByZXZfaGFzaBgDIAEoDCKyAgoJTm9kZUV2ZW50Eg0KBWVwb2NoGAEgASgNEhAKCHNlcXVlbmNlGAIgASgEEhYKDmNoYWluX3Bvc2l0aW9uGAMgASgDEjMKCWhlYXJ0YmVhdBgEIAEoCzIeLmhlYWR3YXRlci5ldmVudHMudjEuSGVhcnRiZWF0SAASNAoKcG9vbF9kZWx0YRgFIAEoCzIeLmhlYWR3YXRlci5ldmVudHMudjEuUG9vbERlbHRhSAASOgoNcG9vbF9zbmFwc2hvdBgGIAEoCzIhLmhlYWR3YXRlci5ldmVudHMudjEuUG9vbFNuYXBzaG90SAASPAoOcmVwYWlyX3JlZnVzZWQYByABKAsyIi5oZWFkd2F0ZXIuZXZlbnRzLnYxLlJlcGFpclJlZnVzZWRIAEIHCgVldmVudCI3Cg1SZXBhaXJSZWZ1c2VkEg4KBnJlYXNvbhgBIAEoCRIWCg5hbGVydF9wb3NpdGlvbhgCIAEoAyJeCglIZWFydGJlYXQSDwoHdGltZV9tcxgBIAEoAxITCgtub2RlX2hlaWdodBgCIAEoDRIRCglub2RlX2hhc2gYAyABKAwSGAoQcG9sbF9pbnRlcnZhbF9tcxgEIAEoDSKcAQoJUG9vbERlbHRhEhkKEXNuYXBzaG90X3Bvc2l0aW9uGAEgASgDEhYKDmVudGVyZWRfYmVmb3JlGAIgASgEEi8KB2VudGVyZWQYAyADKAsyHi5oZWFkd2F0ZXIuZXZlbnRzLnYxLlBvb2xFbnRyeRIrCgRsZWZ0GAQgAygLMh0uaGVhZHdhdGVyLmV2ZW50cy52MS5Qb29sTGVmdCJ0CgxQb29sU25hcHNob3QSDAoEcGFydBgBIAEoDRINCgVwYXJ0cxgCIAEoDRIWCg5lbnRlcmVkX2JlZm9yZRgDIAEoBBIvCgdlbnRyaWVzGAQgAygLMh4uaGVhZHdhdGVyLmV2ZW50cy52MS5Qb29sRW50cnkiRwoJUG9vbEVudHJ5EgwKBHR4aWQYASABKAwSCwoDcmF3GAIgASgMEgsKA2ZlZRgDIAEoBBISCgpmaXJzdF9zZWVuGAQgASgNIrsBCghQb29sTGVmdBIMCgR0eGlkGAEgASgMEjQKBnJlYXNvbhgCIAEoDjIkLmhlYWR3YXRlci5ldmVudHMudjEuUG9vbExlZnQuUmVhc29uEgoKAmJ5GAMgASgMIl8KBlJlYXNvbhIWChJSRUFTT05fVU5TUEVDSUZJRUQQABIUChBSRUFTT05fQ09ORklSTUVEEAESEwoPUkVBU09OX1JFUExBQ0VEEAISEgoOUkVBU09OX0VWSUNURUQQAyK2AQoOQ29tbWl0dGVkRXZlbnQSMgoEaGVhZBgBIAEoCzIiLmhlYWR3YXRlci5ldmVudHMudjEuSGVhZENvbW1pdHRlZEgAEjoKCWhlYXJ0YmVhdBgCIAEoCzIlLmhlYWR3YXRlci5ldmVudHMudjEuSGVhcnRiZWF0QXBwbGllZEgAEisKBWFsZXJ0GAMgASgLMhouaGVhZHdhdGVyLmV2ZW50cy52MS5BbGVydEgAQgcKBWV2ZW50IpACCgVBbGVydBItCgRraW5kGAEgASgOMh8uaGVhZHdhdGVyLmV2ZW50cy52MS5BbGVydC5LaW5kEg0KBXRvcGljGAIgASgJEhEKCXBhcnRpdGlvbhgDIAEoBRIQCghwb3NpdGlvbhgEIAEoAxIOCgZyZWFzb24YBSABKAkSLgoFaW5kZXgYBiABKAsyHy5oZWFkd2F0ZXIuZXZlbnRzLnYxLkluZGV4U3RhdGUSDwoHcmVmdXNlZBgHIAEoCCJTCgRLaW5kEhQKEEtJTkRfVU5TUEVDSUZJRUQQABIPCgtLSU5EX1BPSVNPThABEhMKD0tJTkRfTE9HX1NIUkFOSxACEg8KC0tJTkRfREVGRUNUEAMi1QEKCkluZGV4U3RhdGUSFAoMZ2VuZXNpc19oYXNoGAEgASgMEg0KBWNoYWluGAIgAygMEhQKDGZpcnN0X2hlaWdodBgDIAEoDRIMCgR3b3JrGAQgASgMEhUKDWhlYWRfcG9zaXRpb24YBSABKAMSDQoFZXBvY2gYBiABKA0SFQoNZ29vZF9wb3NpdGlvbhgHIAEoAxIVCg1zZWVuX3Bvc2l0aW9uGAggASgDEhkKDG5lZWRlZF9hYm92ZRgJIAEoA0gAiAEBQg8KDV9uZWVkZWRfYWJvdmUicAoKRGVhZExldHRlchINCgV0b3BpYxgBIAEoCRIRCglwYXJ0aXRpb24YAiABKAUSEAoIcG9zaXRpb24YAyABKAMSDgoGcmVhc29uGAQgASgJEg8KB3RpbWVfbXMYBSABKAMSDQoFdmFsdWUYBiABKAwingEKDUhlYWRDb21taXR0ZWQSEAoIcG9zaXRpb24YASABKAMSEgoKdGlwX2hlaWdodBgCIAEoDRIQCgh0aXBfaGFzaBgDIAEoDBIVCg1sb3dlc3RfaGVpZ2h0GAQgASgNEhMKC2xvd2VzdF9oYXNoGAUgASgMEikKA3JvdxgGIAEoCzIcLmhlYWR3YXRlci5ldmVudHMudjEuSGVhZFJvdyLwAQoHSGVhZFJvdxIQCghwcmV2aW91cxgBIAEoAxINCgVjaGFpbhgCIAEoCRIUCgxmaW5hbF9oZWlnaHQYAyABKAMSDQoFZXBvY2gYBCABKA0SEAoIc2VxdWVuY2UYBSABKAQSFAoMZGlzY29ubmVjdGVkGAYgAygMEhEKCWNvbm5lY3RlZBgHIAMoDBIVCg1ibG9ja3NfYmVmb3JlGAggASgEEhUKDXJlb3Jnc19iZWZvcmUYCSABKAQSFQoNd3JpdHRlbl9hdF9tcxgKIAEoAxIOCgZ3cml0ZXIYCyABKAQSDwoHcmVhY2hlZBgMIAEoCCJZChBIZWFydGJlYXRBcHBsaWVkEjEKCWhlYXJ0YmVhdBgBIAEoCzIeLmhlYWR3YXRlci5ldmVudHMudjEuSGVhcnRiZWF0EhIKCmFwcGxpZWRfbXMYAiABKANiBnByb3RvMw");
+  fileDesc("CiBoZWFkd2F0ZXIvZXZlbnRzL3YxL2V2ZW50cy5wcm90bxITaGVhZHdhdGVyLmV2ZW50cy52MSKvAgoKQ2hhaW5FdmVudBINCgVlcG9jaBgBIAEoDRIQCghzZXF1ZW5jZRgCIAEoBBIPCgdzZXR0bGVkGAMgASgIEjoKDWVwb2NoX3N0YXJ0ZWQYBCABKAsyIS5oZWFkd2F0ZXIuZXZlbnRzLnYxLkVwb2NoU3RhcnRlZEgAEj4KD2Jsb2NrX2Nvbm5lY3RlZBgFIAEoCzIjLmhlYWR3YXRlci5ldmVudHMudjEuQmxvY2tDb25uZWN0ZWRIABJEChJibG9ja19kaXNjb25uZWN0ZWQYBiABKAsyJi5oZWFkd2F0ZXIuZXZlbnRzLnYxLkJsb2NrRGlzY29ubmVjdGVkSAASEgoKZ2VuZXJhdGlvbhgHIAEoDRIQCghjaGVja3N1bRgIIAEoB0IHCgVldmVudCJgCgxFcG9jaFN0YXJ0ZWQSDQoFY2hhaW4YASABKAkSFAoMZ2VuZXNpc19oYXNoGAIgASgMEisKBnJlc3VtZRgDIAEoCzIbLmhlYWR3YXRlci5ldmVudHMudjEuUmVzdW1lIlYKBlJlc3VtZRIOCgZoZWlnaHQYASABKAMSDAoEaGFzaBgCIAEoDBIUCgxzZXR0bGVkX3dvcmsYAyABKAwSGAoQZGFtYWdlZF9wb3NpdGlvbhgEIAEoAyKmAQoOQmxvY2tDb25uZWN0ZWQSDgoGaGVpZ2h0GAEgASgNEgwKBGhhc2gYAiABKAwSEQoJcHJldl9oYXNoGAMgASgMEhMKC21lZGlhbl90aW1lGAQgASgNEhEKCWNoYWlud29yaxgFIAEoDBILCgNyYXcYBiABKAwSLgoIcHJldm91dHMYByADKAsyHC5oZWFkd2F0ZXIuZXZlbnRzLnYxLlByZXZvdXQiOAoHUHJldm91dBINCgV2YWx1ZRgBIAEoBBIOCgZzY3JpcHQYAiABKAwSDgoGaGVpZ2h0GAMgASgNIkQKEUJsb2NrRGlzY29ubmVjdGVkEg4KBmhlaWdodBgBIAEoDRIMCgRoYXNoGAIgASgMEhEKCXByZXZfaGFzaBgDIAEoDCKyAgoJTm9kZUV2ZW50Eg0KBWVwb2NoGAEgASgNEhAKCHNlcXVlbmNlGAIgASgEEhYKDmNoYWluX3Bvc2l0aW9uGAMgASgDEjMKCWhlYXJ0YmVhdBgEIAEoCzIeLmhlYWR3YXRlci5ldmVudHMudjEuSGVhcnRiZWF0SAASNAoKcG9vbF9kZWx0YRgFIAEoCzIeLmhlYWR3YXRlci5ldmVudHMudjEuUG9vbERlbHRhSAASOgoNcG9vbF9zbmFwc2hvdBgGIAEoCzIhLmhlYWR3YXRlci5ldmVudHMudjEuUG9vbFNuYXBzaG90SAASPAoOcmVwYWlyX3JlZnVzZWQYByABKAsyIi5oZWFkd2F0ZXIuZXZlbnRzLnYxLlJlcGFpclJlZnVzZWRIAEIHCgVldmVudCI3Cg1SZXBhaXJSZWZ1c2VkEg4KBnJlYXNvbhgBIAEoCRIWCg5hbGVydF9wb3NpdGlvbhgCIAEoAyKSAQoJSGVhcnRiZWF0Eg8KB3RpbWVfbXMYASABKAMSEwoLbm9kZV9oZWlnaHQYAiABKA0SEQoJbm9kZV9oYXNoGAMgASgMEhgKEHBvbGxfaW50ZXJ2YWxfbXMYBCABKA0SMgoKcmVsYXlfZmVlcxgFIAEoCzIeLmhlYWR3YXRlci5ldmVudHMudjEuUmVsYXlGZWVzInAKCVJlbGF5RmVlcxITCgttZW1wb29sX21pbhgBIAEoBBIWCgltaW5fcmVsYXkYAiABKARIAIgBARIYCgtpbmNyZW1lbnRhbBgDIAEoBEgBiAEBQgwKCl9taW5fcmVsYXlCDgoMX2luY3JlbWVudGFsIvcBCglQb29sRGVsdGESGQoRc25hcHNob3RfcG9zaXRpb24YASABKAMSFgoOZW50ZXJlZF9iZWZvcmUYAiABKAQSLwoHZW50ZXJlZBgDIAMoCzIeLmhlYWR3YXRlci5ldmVudHMudjEuUG9vbEVudHJ5EisKBGxlZnQYBCADKAsyHS5oZWFkd2F0ZXIuZXZlbnRzLnYxLlBvb2xMZWZ0EhgKC2xlZnRfYmVmb3JlGAUgASgESACIAQESLwoGcGFzc2VkGAYgAygLMh8uaGVhZHdhdGVyLmV2ZW50cy52MS5Qb29sUGFzc2VkQg4KDF9sZWZ0X2JlZm9yZSJbCgpQb29sUGFzc2VkEgwKBHR4aWQYASABKAwSCwoDZmVlGAIgASgEEg0KBXZzaXplGAMgASgNEg0KBWJsb2NrGAQgASgMEhQKDGJsb2NrX2hlaWdodBgFIAEoDSKeAQoMUG9vbFNuYXBzaG90EgwKBHBhcnQYASABKA0SDQoFcGFydHMYAiABKA0SFgoOZW50ZXJlZF9iZWZvcmUYAyABKAQSGAoLbGVmdF9iZWZvcmUYBSABKARIAIgBARIvCgdlbnRyaWVzGAQgAygLMh4uaGVhZHdhdGVyLmV2ZW50cy52MS5Qb29sRW50cnlCDgoMX2xlZnRfYmVmb3JlIkcKCVBvb2xFbnRyeRIMCgR0eGlkGAEgASgMEgsKA3JhdxgCIAEoDBILCgNmZWUYAyABKAQSEgoKZmlyc3Rfc2VlbhgEIAEoDSKsAgoIUG9vbExlZnQSDAoEdHhpZBgBIAEoDBI0CgZyZWFzb24YAiABKA4yJC5oZWFkd2F0ZXIuZXZlbnRzLnYxLlBvb2xMZWZ0LlJlYXNvbhIKCgJieRgDIAEoDBILCgNmZWUYBCABKAQSDQoFdnNpemUYBSABKA0SGQoMYmxvY2tfaGVpZ2h0GAYgASgNSACIAQEihwEKBlJlYXNvbhIWChJSRUFTT05fVU5TUEVDSUZJRUQQABIUChBSRUFTT05fQ09ORklSTUVEEAESEwoPUkVBU09OX1JFUExBQ0VEEAISEgoOUkVBU09OX0VWSUNURUQQAxISCg5SRUFTT05fRVhQSVJFRBAEEhIKDlJFQVNPTl9VTktOT1dOEAVCDwoNX2Jsb2NrX2hlaWdodCK2AQoOQ29tbWl0dGVkRXZlbnQSMgoEaGVhZBgBIAEoCzIiLmhlYWR3YXRlci5ldmVudHMudjEuSGVhZENvbW1pdHRlZEgAEjoKCWhlYXJ0YmVhdBgCIAEoCzIlLmhlYWR3YXRlci5ldmVudHMudjEuSGVhcnRiZWF0QXBwbGllZEgAEisKBWFsZXJ0GAMgASgLMhouaGVhZHdhdGVyLmV2ZW50cy52MS5BbGVydEgAQgcKBWV2ZW50IpACCgVBbGVydBItCgRraW5kGAEgASgOMh8uaGVhZHdhdGVyLmV2ZW50cy52MS5BbGVydC5LaW5kEg0KBXRvcGljGAIgASgJEhEKCXBhcnRpdGlvbhgDIAEoBRIQCghwb3NpdGlvbhgEIAEoAxIOCgZyZWFzb24YBSABKAkSLgoFaW5kZXgYBiABKAsyHy5oZWFkd2F0ZXIuZXZlbnRzLnYxLkluZGV4U3RhdGUSDwoHcmVmdXNlZBgHIAEoCCJTCgRLaW5kEhQKEEtJTkRfVU5TUEVDSUZJRUQQABIPCgtLSU5EX1BPSVNPThABEhMKD0tJTkRfTE9HX1NIUkFOSxACEg8KC0tJTkRfREVGRUNUEAMi1QEKCkluZGV4U3RhdGUSFAoMZ2VuZXNpc19oYXNoGAEgASgMEg0KBWNoYWluGAIgAygMEhQKDGZpcnN0X2hlaWdodBgDIAEoDRIMCgR3b3JrGAQgASgMEhUKDWhlYWRfcG9zaXRpb24YBSABKAMSDQoFZXBvY2gYBiABKA0SFQoNZ29vZF9wb3NpdGlvbhgHIAEoAxIVCg1zZWVuX3Bvc2l0aW9uGAggASgDEhkKDG5lZWRlZF9hYm92ZRgJIAEoA0gAiAEBQg8KDV9uZWVkZWRfYWJvdmUicAoKRGVhZExldHRlchINCgV0b3BpYxgBIAEoCRIRCglwYXJ0aXRpb24YAiABKAUSEAoIcG9zaXRpb24YAyABKAMSDgoGcmVhc29uGAQgASgJEg8KB3RpbWVfbXMYBSABKAMSDQoFdmFsdWUYBiABKAwingEKDUhlYWRDb21taXR0ZWQSEAoIcG9zaXRpb24YASABKAMSEgoKdGlwX2hlaWdodBgCIAEoDRIQCgh0aXBfaGFzaBgDIAEoDBIVCg1sb3dlc3RfaGVpZ2h0GAQgASgNEhMKC2xvd2VzdF9oYXNoGAUgASgMEikKA3JvdxgGIAEoCzIcLmhlYWR3YXRlci5ldmVudHMudjEuSGVhZFJvdyLwAQoHSGVhZFJvdxIQCghwcmV2aW91cxgBIAEoAxINCgVjaGFpbhgCIAEoCRIUCgxmaW5hbF9oZWlnaHQYAyABKAMSDQoFZXBvY2gYBCABKA0SEAoIc2VxdWVuY2UYBSABKAQSFAoMZGlzY29ubmVjdGVkGAYgAygMEhEKCWNvbm5lY3RlZBgHIAMoDBIVCg1ibG9ja3NfYmVmb3JlGAggASgEEhUKDXJlb3Jnc19iZWZvcmUYCSABKAQSFQoNd3JpdHRlbl9hdF9tcxgKIAEoAxIOCgZ3cml0ZXIYCyABKAQSDwoHcmVhY2hlZBgMIAEoCCJZChBIZWFydGJlYXRBcHBsaWVkEjEKCWhlYXJ0YmVhdBgBIAEoCzIeLmhlYWR3YXRlci5ldmVudHMudjEuSGVhcnRiZWF0EhIKCmFwcGxpZWRfbXMYAiABKANiBnByb3RvMw");
 
 /**
  * An event of the topic `chain`: a change of the node's best chain, in order, retained indefinitely.
@@ -437,6 +437,13 @@ export type Heartbeat = Message<"headwater.events.v1.Heartbeat"> & {
    * @generated from field: uint32 poll_interval_ms = 4;
    */
   pollIntervalMs: number;
+
+  /**
+   * The fee rates that the node requires; absent in events of earlier versions.
+   *
+   * @generated from field: headwater.events.v1.RelayFees relay_fees = 5;
+   */
+  relayFees?: RelayFees | undefined;
 };
 
 /**
@@ -445,6 +452,41 @@ export type Heartbeat = Message<"headwater.events.v1.Heartbeat"> & {
  */
 export const HeartbeatSchema: GenMessage<Heartbeat> = /*@__PURE__*/
   messageDesc(file_headwater_events_v1_events, 8);
+
+/**
+ * The fee rates that the node requires of transactions, in base units per 1000 virtual bytes.
+ *
+ * @generated from message headwater.events.v1.RelayFees
+ */
+export type RelayFees = Message<"headwater.events.v1.RelayFees"> & {
+  /**
+   * The lowest one that enters its mempool now, `mempoolminfee`.
+   *
+   * @generated from field: uint64 mempool_min = 1;
+   */
+  mempoolMin: bigint;
+
+  /**
+   * The lowest one that it relays, `minrelaytxfee`; absent if the node does not report it.
+   *
+   * @generated from field: optional uint64 min_relay = 2;
+   */
+  minRelay?: bigint | undefined;
+
+  /**
+   * What a replacement must pay more, `incrementalrelayfee`; absent if the node does not report it.
+   *
+   * @generated from field: optional uint64 incremental = 3;
+   */
+  incremental?: bigint | undefined;
+};
+
+/**
+ * Describes the message headwater.events.v1.RelayFees.
+ * Use `create(RelayFeesSchema)` to create a new message.
+ */
+export const RelayFeesSchema: GenMessage<RelayFees> = /*@__PURE__*/
+  messageDesc(file_headwater_events_v1_events, 9);
 
 /**
  * The changes of the mempool since the last delta or snapshot. The last complete snapshot plus all later deltas is the mempool.
@@ -481,6 +523,21 @@ export type PoolDelta = Message<"headwater.events.v1.PoolDelta"> & {
    * @generated from field: repeated headwater.events.v1.PoolLeft left = 4;
    */
   left: PoolLeft[];
+
+  /**
+   * Number of entries that had ever left before this delta; absent in events of earlier versions, whose removals have no number.
+   *
+   * @generated from field: optional uint64 left_before = 5;
+   */
+  leftBefore?: bigint | undefined;
+
+  /**
+   * Transactions that blocks have confirmed since the last delta and that the poller had not seen in the mempool: they count as
+   * entered, before those of `entered`, and as left, after those of `left`. If a change is split, all of them are in the first delta.
+   *
+   * @generated from field: repeated headwater.events.v1.PoolPassed passed = 6;
+   */
+  passed: PoolPassed[];
 };
 
 /**
@@ -488,7 +545,56 @@ export type PoolDelta = Message<"headwater.events.v1.PoolDelta"> & {
  * Use `create(PoolDeltaSchema)` to create a new message.
  */
 export const PoolDeltaSchema: GenMessage<PoolDelta> = /*@__PURE__*/
-  messageDesc(file_headwater_events_v1_events, 9);
+  messageDesc(file_headwater_events_v1_events, 10);
+
+/**
+ * A transaction that was in the mempool for less than a poll interval.
+ *
+ * @generated from message headwater.events.v1.PoolPassed
+ */
+export type PoolPassed = Message<"headwater.events.v1.PoolPassed"> & {
+  /**
+   * Txid of the transaction.
+   *
+   * @generated from field: bytes txid = 1;
+   */
+  txid: Uint8Array;
+
+  /**
+   * Fee in base units.
+   *
+   * @generated from field: uint64 fee = 2;
+   */
+  fee: bigint;
+
+  /**
+   * Virtual bytes.
+   *
+   * @generated from field: uint32 vsize = 3;
+   */
+  vsize: number;
+
+  /**
+   * Hash of the block that confirms it.
+   *
+   * @generated from field: bytes block = 4;
+   */
+  block: Uint8Array;
+
+  /**
+   * Height of that block.
+   *
+   * @generated from field: uint32 block_height = 5;
+   */
+  blockHeight: number;
+};
+
+/**
+ * Describes the message headwater.events.v1.PoolPassed.
+ * Use `create(PoolPassedSchema)` to create a new message.
+ */
+export const PoolPassedSchema: GenMessage<PoolPassed> = /*@__PURE__*/
+  messageDesc(file_headwater_events_v1_events, 11);
 
 /**
  * The complete mempool, in parts, so that the size of an event is bounded. The parts are consecutive; a snapshot is valid only with
@@ -519,6 +625,13 @@ export type PoolSnapshot = Message<"headwater.events.v1.PoolSnapshot"> & {
   enteredBefore: bigint;
 
   /**
+   * Number of entries that had ever left; the same in all parts. Absent in events of earlier versions.
+   *
+   * @generated from field: optional uint64 left_before = 5;
+   */
+  leftBefore?: bigint | undefined;
+
+  /**
    * The entries of this part, about 512 KiB, in the order in which they entered.
    *
    * @generated from field: repeated headwater.events.v1.PoolEntry entries = 4;
@@ -531,7 +644,7 @@ export type PoolSnapshot = Message<"headwater.events.v1.PoolSnapshot"> & {
  * Use `create(PoolSnapshotSchema)` to create a new message.
  */
 export const PoolSnapshotSchema: GenMessage<PoolSnapshot> = /*@__PURE__*/
-  messageDesc(file_headwater_events_v1_events, 10);
+  messageDesc(file_headwater_events_v1_events, 12);
 
 /**
  * A transaction of the mempool.
@@ -573,7 +686,7 @@ export type PoolEntry = Message<"headwater.events.v1.PoolEntry"> & {
  * Use `create(PoolEntrySchema)` to create a new message.
  */
 export const PoolEntrySchema: GenMessage<PoolEntry> = /*@__PURE__*/
-  messageDesc(file_headwater_events_v1_events, 11);
+  messageDesc(file_headwater_events_v1_events, 13);
 
 /**
  * A transaction that left the mempool.
@@ -596,11 +709,32 @@ export type PoolLeft = Message<"headwater.events.v1.PoolLeft"> & {
   reason: PoolLeft_Reason;
 
   /**
-   * Hash of the block that confirms it, or txid of the transaction that replaced it; empty for evicted.
+   * Hash of the block that confirms it, or txid of the transaction that replaced it; empty for other reasons.
    *
    * @generated from field: bytes by = 3;
    */
   by: Uint8Array;
+
+  /**
+   * Fee in base units.
+   *
+   * @generated from field: uint64 fee = 4;
+   */
+  fee: bigint;
+
+  /**
+   * Virtual bytes.
+   *
+   * @generated from field: uint32 vsize = 5;
+   */
+  vsize: number;
+
+  /**
+   * Height of the block that confirms it, otherwise absent.
+   *
+   * @generated from field: optional uint32 block_height = 6;
+   */
+  blockHeight?: number | undefined;
 };
 
 /**
@@ -608,7 +742,7 @@ export type PoolLeft = Message<"headwater.events.v1.PoolLeft"> & {
  * Use `create(PoolLeftSchema)` to create a new message.
  */
 export const PoolLeftSchema: GenMessage<PoolLeft> = /*@__PURE__*/
-  messageDesc(file_headwater_events_v1_events, 12);
+  messageDesc(file_headwater_events_v1_events, 14);
 
 /**
  * @generated from enum headwater.events.v1.PoolLeft.Reason
@@ -629,25 +763,39 @@ export enum PoolLeft_Reason {
   CONFIRMED = 1,
 
   /**
-   * Another transaction, of the mempool or of a block, spends one of its inputs.
+   * Another transaction, of the mempool or of a block, spends one of its inputs or one of an ancestor.
    *
    * @generated from enum value: REASON_REPLACED = 2;
    */
   REPLACED = 2,
 
   /**
-   * Any other reason: its age, its fee, or a parent that left.
+   * The mempool was full. In events without `left_before`: any other reason.
    *
    * @generated from enum value: REASON_EVICTED = 3;
    */
   EVICTED = 3,
+
+  /**
+   * It, or an ancestor, was older than the node allows.
+   *
+   * @generated from enum value: REASON_EXPIRED = 4;
+   */
+  EXPIRED = 4,
+
+  /**
+   * None of the other reasons is certain.
+   *
+   * @generated from enum value: REASON_UNKNOWN = 5;
+   */
+  UNKNOWN = 5,
 }
 
 /**
  * Describes the enum headwater.events.v1.PoolLeft.Reason.
  */
 export const PoolLeft_ReasonSchema: GenEnum<PoolLeft_Reason> = /*@__PURE__*/
-  enumDesc(file_headwater_events_v1_events, 12, 0);
+  enumDesc(file_headwater_events_v1_events, 14, 0);
 
 /**
  * An event of the topic `committed`: what the materializer has made visible. Retained for a day.
@@ -690,7 +838,7 @@ export type CommittedEvent = Message<"headwater.events.v1.CommittedEvent"> & {
  * Use `create(CommittedEventSchema)` to create a new message.
  */
 export const CommittedEventSchema: GenMessage<CommittedEvent> = /*@__PURE__*/
-  messageDesc(file_headwater_events_v1_events, 13);
+  messageDesc(file_headwater_events_v1_events, 15);
 
 /**
  * The materializer cannot continue by itself. Repeated at intervals; resolved by the next head or heartbeat.
@@ -753,7 +901,7 @@ export type Alert = Message<"headwater.events.v1.Alert"> & {
  * Use `create(AlertSchema)` to create a new message.
  */
 export const AlertSchema: GenMessage<Alert> = /*@__PURE__*/
-  messageDesc(file_headwater_events_v1_events, 14);
+  messageDesc(file_headwater_events_v1_events, 16);
 
 /**
  * @generated from enum headwater.events.v1.Alert.Kind
@@ -792,7 +940,7 @@ export enum Alert_Kind {
  * Describes the enum headwater.events.v1.Alert.Kind.
  */
 export const Alert_KindSchema: GenEnum<Alert_Kind> = /*@__PURE__*/
-  enumDesc(file_headwater_events_v1_events, 14, 0);
+  enumDesc(file_headwater_events_v1_events, 16, 0);
 
 /**
  * The published state of the index, and how far it has read the log.
@@ -870,7 +1018,7 @@ export type IndexState = Message<"headwater.events.v1.IndexState"> & {
  * Use `create(IndexStateSchema)` to create a new message.
  */
 export const IndexStateSchema: GenMessage<IndexState> = /*@__PURE__*/
-  messageDesc(file_headwater_events_v1_events, 15);
+  messageDesc(file_headwater_events_v1_events, 17);
 
 /**
  * A record of the topic `dead-letters`: an event that was dead-lettered because the operator allowed it. Retained indefinitely.
@@ -926,7 +1074,7 @@ export type DeadLetter = Message<"headwater.events.v1.DeadLetter"> & {
  * Use `create(DeadLetterSchema)` to create a new message.
  */
 export const DeadLetterSchema: GenMessage<DeadLetter> = /*@__PURE__*/
-  messageDesc(file_headwater_events_v1_events, 16);
+  messageDesc(file_headwater_events_v1_events, 18);
 
 /**
  * A head was written to the table `heads`.
@@ -983,7 +1131,7 @@ export type HeadCommitted = Message<"headwater.events.v1.HeadCommitted"> & {
  * Use `create(HeadCommittedSchema)` to create a new message.
  */
 export const HeadCommittedSchema: GenMessage<HeadCommitted> = /*@__PURE__*/
-  messageDesc(file_headwater_events_v1_events, 17);
+  messageDesc(file_headwater_events_v1_events, 19);
 
 /**
  * The columns of a row of `heads` that `HeadCommitted` does not contain.
@@ -1081,7 +1229,7 @@ export type HeadRow = Message<"headwater.events.v1.HeadRow"> & {
  * Use `create(HeadRowSchema)` to create a new message.
  */
 export const HeadRowSchema: GenMessage<HeadRow> = /*@__PURE__*/
-  messageDesc(file_headwater_events_v1_events, 18);
+  messageDesc(file_headwater_events_v1_events, 20);
 
 /**
  * The newest heartbeat that the materializer has applied.
@@ -1109,5 +1257,5 @@ export type HeartbeatApplied = Message<"headwater.events.v1.HeartbeatApplied"> &
  * Use `create(HeartbeatAppliedSchema)` to create a new message.
  */
 export const HeartbeatAppliedSchema: GenMessage<HeartbeatApplied> = /*@__PURE__*/
-  messageDesc(file_headwater_events_v1_events, 19);
+  messageDesc(file_headwater_events_v1_events, 21);
 
