@@ -92,31 +92,22 @@ export class NodeWriter {
    * Writes a change of the mempool. A large one is written in several batches; the mempool after each of them is a possible one.
    * @returns the number of events written.
    */
-  async delta(
-    snapshotPosition: number,
-    before: Counts,
-    {
-      entered,
-      left,
-      passed,
-    }: {
-      readonly entered: readonly MempoolTx[]
-      readonly left: readonly Left[]
-      readonly passed: readonly Passed[]
-    },
-  ): Promise<number> {
+  async delta(snapshotPosition: number, before: Counts, { entered, left, passed }: Change): Promise<number> {
     const { network } = this.#chain.identity
     let { entered: enteredBefore, left: leftBefore } = before
-    const deltas = [...slicesOf(entered, txBytes, MAX_EVENT_BYTES)].map((slice, i): Payload => {
+    const all: Part[] = [
+      ...left.map((each): Part => ({ kind: 'left', left: leaving(each, network) })),
+      ...passed.map((each): Part => ({ kind: 'passed', passed: passing(each) })),
+      ...entered.map((tx): Part => ({ kind: 'entered', tx })),
+    ]
+    const deltas = [...slicesOf(all, partBytes, MAX_EVENT_BYTES)].map((slice): Payload => {
       const value = {
-        snapshotPosition: BigInt(snapshotPosition),
-        enteredBefore,
-        leftBefore,
-        entered: slice.map(entry),
-        left: i === 0 ? left.map((each) => leaving(each, network)) : [],
-        passed: i === 0 ? passed.map(passing) : [],
+        ...{ snapshotPosition: BigInt(snapshotPosition), enteredBefore, leftBefore },
+        left: slice.flatMap((part) => (part.kind === 'left' ? [part.left] : [])),
+        passed: slice.flatMap((part) => (part.kind === 'passed' ? [part.passed] : [])),
+        entered: slice.flatMap((part) => (part.kind === 'entered' ? [entry(part.tx)] : [])),
       }
-      enteredBefore += BigInt(slice.length + value.passed.length)
+      enteredBefore += BigInt(value.passed.length + value.entered.length)
       leftBefore += BigInt(value.left.length + value.passed.length)
       return { case: 'poolDelta', value }
     })
@@ -176,6 +167,24 @@ export class NodeWriter {
     }
   }
 }
+
+/** A change of the mempool. */
+interface Change {
+  readonly entered: readonly MempoolTx[]
+  readonly left: readonly Left[]
+  readonly passed: readonly Passed[]
+}
+
+/** A transaction of a change. */
+type Part =
+  | { readonly kind: 'left'; readonly left: MessageInitShape<typeof PoolLeftSchema> }
+  | { readonly kind: 'passed'; readonly passed: MessageInitShape<typeof PoolPassedSchema> }
+  | { readonly kind: 'entered'; readonly tx: MempoolTx }
+
+/** The approximate size of a transaction that left or passed through. */
+const LEFT_BYTES = 90
+
+const partBytes = (part: Part): number => (part.kind === 'entered' ? txBytes(part.tx) : LEFT_BYTES)
 
 const txBytes = ({ raw }: MempoolTx): number => raw.length + ENTRY_BYTES
 

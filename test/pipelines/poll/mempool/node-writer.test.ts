@@ -102,6 +102,19 @@ describe('a mempool that is larger than the largest batch of a log', () => {
     expect(await shownMempool()).toEqual(txids)
   })
 
+  it('is split when thousands leave at once, and counts them', async () => {
+    const writer = await newWriter()
+    const position = await writer.snapshot(0, counts(30n), txs)
+    const many = Array.from({ length: 20_000 }, () => txs[0]!)
+    const left = many.map((tx) => ({ tx, cause: { reason: 'unknown' } as const }))
+    const passed = { txid: txs[0]!.txid, fee: 1n, vsize: 1, block: '00'.repeat(32), height: 1 }
+    expect(
+      await writer.delta(position, counts(30n), { entered: txs, left, passed: [passed] }),
+    ).toBeGreaterThan(3)
+    const { mempool } = await readMempool(log, logger, REGTEST)
+    expect([mempool.entered, mempool.left]).toEqual([30n + 1n + BigInt(txs.length), 20_001n])
+  })
+
   it('yields to other writers between two batches', async () => {
     const writer = await newWriter()
     let turns = 0

@@ -511,14 +511,15 @@ export type PoolDelta = Message<"headwater.events.v1.PoolDelta"> & {
   enteredBefore: bigint;
 
   /**
-   * New entries, in the order in which the node first saw them; split into several deltas at about 512 KiB.
+   * New entries, in the order in which the node first saw them. A change is split into several deltas at about 512 KiB: first those
+   * that left, then those that passed, then those that entered.
    *
    * @generated from field: repeated headwater.events.v1.PoolEntry entered = 3;
    */
   entered: PoolEntry[];
 
   /**
-   * Entries that left; if a change is split, all of them are in the first delta.
+   * Entries that left.
    *
    * @generated from field: repeated headwater.events.v1.PoolLeft left = 4;
    */
@@ -533,7 +534,7 @@ export type PoolDelta = Message<"headwater.events.v1.PoolDelta"> & {
 
   /**
    * Transactions that blocks have confirmed since the last delta and that the poller had not seen in the mempool: they count as
-   * entered, before those of `entered`, and as left, after those of `left`. If a change is split, all of them are in the first delta.
+   * entered, before those of `entered`, and as left, after those of `left`.
    *
    * @generated from field: repeated headwater.events.v1.PoolPassed passed = 6;
    */
