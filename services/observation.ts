@@ -1,7 +1,8 @@
 import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { errorBody } from '../pipelines/errors.js'
+import { codingFor, compress } from './content-coding.js'
 import { assertPortFree } from './ports.js'
 
 export interface Health {
@@ -31,14 +32,9 @@ export async function serveObservation(options: ObservationOptions): Promise<Obs
   const { host, port, what } = options
   if (port !== 0) await assertPortFree(port, host, what)
   const server: Server = createServer((request, response) => {
-    answer(request.url ?? '', options).then(
-      ({ status, type, text }) => {
-        response.writeHead(status, { 'content-type': type }).end(text)
-      },
-      () => {
-        response.writeHead(500).end()
-      },
-    )
+    respond(request, response, options).catch(() => {
+      response.writeHead(500).end()
+    })
   })
   await once(server.listen(port, host), 'listening')
   return {
@@ -48,6 +44,19 @@ export async function serveObservation(options: ObservationOptions): Promise<Obs
       server.closeAllConnections()
     },
   }
+}
+
+async function respond(
+  { url = '', headers }: IncomingMessage,
+  response: ServerResponse,
+  options: ObservationOptions,
+): Promise<void> {
+  const { status, type, text } = await answer(url, options)
+  const whole = Buffer.from(text)
+  const coding = codingFor(whole, headers['accept-encoding'] ?? '')
+  const body = coding === undefined ? whole : await compress(whole, coding)
+  const coded = coding === undefined ? {} : { 'content-encoding': coding }
+  response.writeHead(status, { 'content-type': type, vary: 'accept-encoding', ...coded }).end(body)
 }
 
 async function answer(

@@ -77,12 +77,12 @@ export async function startDocs(options: DocsOptions): Promise<Docs> {
       metrics.answered(outcome)
     },
   })
-  const limitOf = (limit: Limit | undefined): RateLimit | undefined =>
-    limit === undefined || limit.most === 0 ? undefined : new RateLimit({ ...limit, trustedHops })
+  const limitOf = (name: string, limit: Limit | undefined): RateLimit | undefined =>
+    limit === undefined || limit.most === 0 ? undefined : new RateLimit({ name, ...limit, trustedHops })
   const questions: QuestionParts = {
     assistant,
-    askLimit: limitOf(options.askLimit),
-    chatLimit: limitOf(options.chatLimit),
+    askLimit: limitOf('ask', options.askLimit),
+    chatLimit: limitOf('chat', options.chatLimit),
     agentKey: options.agentApiKey === undefined ? undefined : new Token(options.agentApiKey),
   }
   const { siteUrl, sourceUrl, explorerUrl, explorerPort } = options

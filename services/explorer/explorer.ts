@@ -28,7 +28,7 @@ import { NodeWatch } from './health/node-health.js'
 import type { Member } from './processes/member.js'
 import type { LimitName } from './processes/messages.js'
 import { MempoolFollower } from './mempool/follower.js'
-import { EXPLORER_GRPC } from '../ports.js'
+import { EXPLORER_GRPC, hostInUrl } from '../ports.js'
 import { type Limiter, RateLimit } from '../limits/rate-limit.js'
 import { READS } from './reads/index.js'
 import { WHALE_VALUE } from './reads/mempool/whales.js'
@@ -143,7 +143,9 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
   const health = (): Health => member?.healthOf(ownHealth()) ?? ownHealth()
   const { trustedProxyHops: trustedHops = 0 } = options
   const limitOf = (name: LimitName, most: number): Limiter | undefined =>
-    most === 0 ? undefined : (member?.limit(name, most, trustedHops) ?? new RateLimit({ most, trustedHops }))
+    most === 0
+      ? undefined
+      : (member?.limit(name, most, trustedHops) ?? new RateLimit({ name, most, trustedHops }))
   const limit = limitOf('requests', options.rateLimitPerMinute ?? 0)
   const node = new NodeWatch({ locate, dataDir, logger })
   const broadcaster = new Broadcaster({ locate, logger })
@@ -237,8 +239,9 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     const taken = await server.listen(host, port, isShared)
     isListening = true
     member?.report(ownHealth(), isListening)
-    const grpcAddress = rpc === undefined ? undefined : `${host}:${String(rpc.port)}`
-    return { url: `http://${host}:${String(taken)}`, grpcAddress, upgraded, close }
+    const at = (taken: number): string => `${hostInUrl(host)}:${String(taken)}`
+    const grpcAddress = rpc === undefined ? undefined : at(rpc.port)
+    return { url: `http://${at(taken)}`, grpcAddress, upgraded, close }
   } catch (error) {
     await close()
     throw error

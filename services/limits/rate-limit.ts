@@ -1,8 +1,16 @@
 import { LRUCache } from 'lru-cache'
 import { clientOf, type Origin } from './client-address.js'
 
+/** The number of requests that a client may send per window, and the name by which answers refer to it. */
+export interface LimitPolicy {
+  readonly name: string
+  readonly most: number
+  readonly windowMs: number
+}
+
 /** The rate limit of the clients of a server. */
 export interface Limiter {
+  readonly policy: LimitPolicy
   /**
    * Counts a request: synchronously, unless other processes share the count and have to be consulted.
    * @param cost the number of requests that it counts as, 1 by default, at most the whole limit. A refused request counts nothing.
@@ -14,6 +22,8 @@ export interface Limiter {
 }
 
 export interface RateLimitOptions {
+  /** Default: `requests`. */
+  readonly name?: string
   /** The number of requests that a client may send per window. */
   readonly most: number
   /** Default: one minute. */
@@ -28,18 +38,35 @@ export const MINUTE_MS = 60_000
 /** About 20 MB when full. Beyond it the clients that were idle longest are evicted and start a new window. */
 export const MAX_CLIENTS = 100_000
 
+/**
+ * Returns the headers of the answer to a request that was refused, by draft-ietf-httpapi-ratelimit-headers-10: the policy, and that
+ * nothing is left of it until the window ends.
+ */
+export function limitHeaders(
+  { name, most, windowMs }: LimitPolicy,
+  retryMs: number,
+): Readonly<Record<'ratelimit' | 'ratelimit-policy', string>> {
+  const seconds = (ms: number): string => String(Math.ceil(ms / 1000))
+  return {
+    ratelimit: `"${name}";r=0;t=${seconds(retryMs)}`,
+    'ratelimit-policy': `"${name}";q=${String(most)};w=${seconds(windowMs)}`,
+  }
+}
+
 interface Window {
   count: number
 }
 
 /** Counts the requests of each client in fixed windows, each of which begins with the client's first request. */
 export class RateLimit implements Limiter {
+  readonly policy: LimitPolicy
   readonly #windows: LRUCache<string, Window>
   readonly #options: RateLimitOptions
 
   constructor(options: RateLimitOptions) {
     this.#options = options
-    const { now, windowMs = MINUTE_MS } = options
+    const { now, name = 'requests', most, windowMs = MINUTE_MS } = options
+    this.policy = { name, most, windowMs }
     this.#windows = new LRUCache({
       max: MAX_CLIENTS,
       ttl: windowMs,

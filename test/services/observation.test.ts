@@ -10,7 +10,7 @@ async function serve(port = 0): Promise<string> {
     host: '127.0.0.1',
     port,
     what: 'the test (TEST_PORT)',
-    metrics: () => Promise.resolve({ text: 'a 1\n', type: 'text/plain; version=0.0.4' }),
+    metrics: () => Promise.resolve({ text: `a 1\n${'# '.repeat(600)}`, type: 'text/plain; version=0.0.4' }),
     health: () => health,
   })
   return `http://127.0.0.1:${String(serving.port)}`
@@ -23,9 +23,14 @@ afterEach(() => {
 describe('observation', () => {
   it('serves metrics, and health by its status', async () => {
     const url = await serve()
-    const metrics = await fetch(`${url}/metrics`)
+    const metrics = await fetch(`${url}/metrics`, { headers: { 'accept-encoding': 'gzip' } })
     expect(metrics.headers.get('content-type')).toBe('text/plain; version=0.0.4')
-    expect(await metrics.text()).toBe('a 1\n')
+    expect(metrics.headers.get('content-encoding')).toBe('gzip')
+    expect(metrics.headers.get('vary')).toBe('accept-encoding')
+    expect(await metrics.text()).toMatch(/^a 1\n# /)
+    const plain = await fetch(`${url}/metrics`, { headers: { 'accept-encoding': 'identity' } })
+    expect(plain.headers.get('content-encoding')).toBeNull()
+    expect(await plain.text()).toBe(await (await fetch(`${url}/metrics`)).text())
     const well = await fetch(`${url}/health`)
     expect([well.status, await well.json()]).toEqual([200, { status: 'ok' }])
     health = { isWell: false, body: { status: 'degraded', reasons: ['no node'] } }

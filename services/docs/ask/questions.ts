@@ -1,5 +1,5 @@
 import { createUIMessageStream, pipeUIMessageStreamToResponse } from 'ai'
-import type { RateLimit } from '../../limits/rate-limit.js'
+import { limitHeaders, type RateLimit } from '../../limits/rate-limit.js'
 import type { Token } from '../../token.js'
 import { AnswerFailed } from './answerer.js'
 import type { Assistant, Streamed } from './assistant.js'
@@ -67,8 +67,8 @@ function messageStream({ sources, text }: Streamed): ReturnType<typeof createUIM
 /** Counts a request of a client. @throws Refusal 429 if it is over the limit. */
 function count(limit: RateLimit | undefined, { origin }: Incoming): void {
   const waitMs = limit?.take(origin)
-  if (waitMs === undefined) return
-  const headers = { 'retry-after': String(Math.ceil(waitMs / 1000)) }
+  if (waitMs === undefined || limit === undefined) return
+  const headers = { 'retry-after': String(Math.ceil(waitMs / 1000)), ...limitHeaders(limit.policy, waitMs) }
   throw new Refusal('HW_RATE_LIMITED', 'Too many requests', headers, { retry_after_ms: waitMs })
 }
 

@@ -2,6 +2,8 @@ import { App } from '@tinyhttp/app'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server as HttpServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { LRUCache } from 'lru-cache'
+import { codingFor, type Coding, compress, LEAST_COMPRESSED } from '../../content-coding.js'
 import type { Logger } from '../../../pipelines/logger.js'
 import { PortTaken } from '../../ports.js'
 import { incomingOf, splitUrl, type Incoming } from './incoming.js'
@@ -130,7 +132,7 @@ export class Server {
       if ('GET' in methods)
         for (const [name, value] of Object.entries(READ_HEADERS)) res.setHeader(name, value)
       if (incoming.method === 'OPTIONS') {
-        write(req, res, preflight(allow, 'GET' in methods))
+        await write(req, res, preflight(allow, 'GET' in methods))
         return
       }
       const handler = methods[incoming.method as 'GET']
@@ -138,7 +140,7 @@ export class Server {
         throw new Refusal('HW_NOT_FOUND', 'Not Found')
       if (handler === undefined) throw new Refusal('HW_METHOD_NOT_ALLOWED', 'Method Not Allowed', { allow })
       const reply = await handler(incoming)
-      if (reply !== undefined) write(req, res, reply)
+      if (reply !== undefined) await write(req, res, reply)
     } catch (error) {
       this.#failed(error, res)
     }
@@ -151,11 +153,11 @@ export class Server {
       return
     }
     if (error instanceof Refusal) {
-      write(res.req, res, refusalReply(error))
+      void write(res.req, res, refusalReply(error))
       return
     }
     if (!res.destroyed) this.#parts.logger.error({ err: error, url: res.req.url }, 'request failed')
-    write(res.req, res, refusalReply(new Refusal('HW_DEFECT', 'Internal Server Error')))
+    void write(res.req, res, refusalReply(new Refusal('HW_DEFECT', 'Internal Server Error')))
   }
 }
 
@@ -171,12 +173,36 @@ function preflight(allow: string, isRead: boolean): Reply {
   return { status: 204, type: JSON_TYPE, body: '', headers: { allow, ...headers } }
 }
 
-function write(req: IncomingMessage, res: ServerResponse, { status, type, body, headers = {} }: Reply): void {
+/** Compressed bodies by coding and ETag, because most requests are for the same pages. */
+const compressed = new LRUCache<string, Buffer>({
+  maxSize: 4 * 2 ** 20,
+  sizeCalculation: ({ length }, key) => length + key.length + 100,
+})
+
+/** Returns a body in a coding. @param etag identifies the body; empty if it is not cached. */
+async function coded(body: Buffer, coding: Coding, etag: string): Promise<Buffer> {
+  const key = `${coding} ${etag}`
+  const known = etag === '' ? undefined : compressed.get(key)
+  if (known !== undefined) return known
+  const made = await compress(body, coding)
+  if (etag !== '') compressed.set(key, made)
+  return made
+}
+
+async function write(req: IncomingMessage, res: ServerResponse, reply: Reply): Promise<void> {
+  const { status, type, headers = {} } = reply
+  const whole = Buffer.from(reply.body)
+  const coding = codingFor(whole, req.headers['accept-encoding'] ?? '')
+  const isRead = req.method === 'GET' || req.method === 'HEAD'
+  const isTagged = status === 200 && isRead && headers['cache-control'] !== 'no-store'
+  const own = isTagged ? (headers['etag'] ?? etagOf(whole)) : ''
+  const body = coding === undefined ? whole : await coded(whole, coding, own)
   if (res.destroyed) return
   for (const [name, value] of Object.entries(headers)) res.setHeader(name, value)
-  const isRead = req.method === 'GET' || req.method === 'HEAD'
-  if (status === 200 && isRead && headers['cache-control'] !== 'no-store') {
-    const etag = headers['etag'] ?? etagOf(body)
+  if (whole.length >= LEAST_COMPRESSED)
+    res.setHeader('vary', [headers['vary'], 'Accept-Encoding'].filter(Boolean).join(', '))
+  if (isTagged) {
+    const etag = coding === undefined ? own : `${own.slice(0, -1)}-${coding}"`
     res.setHeader('etag', etag)
     // May be stored, but must be revalidated each time, so that changes are visible at once.
     if (headers['cache-control'] === undefined) res.setHeader('cache-control', 'no-cache')
@@ -185,8 +211,9 @@ function write(req: IncomingMessage, res: ServerResponse, { status, type, body, 
       return
     }
   }
+  if (coding !== undefined) res.setHeader('content-encoding', coding)
   if (status !== 204) res.setHeader('content-type', type)
-  res.setHeader('content-length', Buffer.byteLength(body))
+  res.setHeader('content-length', body.length)
   res.writeHead(status)
   res.end(req.method === 'HEAD' ? undefined : body)
 }

@@ -1,4 +1,5 @@
 import type { ClientError } from '../../../pipelines/errors.js'
+import type { LimitPolicy } from '../../limits/rate-limit.js'
 import type { ChainState } from '../state/state.js'
 
 /** The reason why a request has no answer. Each transport encodes it in its own form. */
@@ -8,6 +9,8 @@ export interface Failure {
   readonly message: string
   /** Milliseconds after which the client may retry. */
   readonly retryMs?: number
+  /** The rate limit that the client has exceeded. */
+  readonly limit?: LimitPolicy
   /** Fields of the JSON body, trailers in gRPC; null for an unknown figure. */
   readonly details?: Readonly<Record<string, string | number | null>>
   /** The state that the failure describes. */
@@ -37,8 +40,9 @@ export function upgrading(details: NonNullable<Failure['details']>): Failure {
 }
 
 /** Returns the failure of a client that has exceeded its rate limit. @param retryMs until its limit is reset. */
-export function overLimit(retryMs: number): Failure {
+export function overLimit(retryMs: number, limit: LimitPolicy): Failure {
   return {
+    limit,
     code: 'HW_RATE_LIMITED',
     message: 'Rate limit exceeded',
     retryMs,

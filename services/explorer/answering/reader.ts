@@ -25,7 +25,7 @@ import type { Freshness } from '../reads/read.js'
 import { Validity } from '../reads/validity.js'
 import { AnswerCache, type Dependence } from './answer-cache.js'
 import { CachedAnswer, type Representation } from './cached-answer.js'
-import type { Coding } from './content-coding.js'
+import type { Coding } from '../../content-coding.js'
 import { type Encoding, JSON_ENCODING } from './encoding.js'
 import {
   DATABASE_UNAVAILABLE,
@@ -222,15 +222,18 @@ export class Reader {
   overLimit(origin: () => Origin, cost = 1): Failure | undefined | Promise<Failure | undefined> {
     const { limit } = this.#parts
     if (limit === undefined) return undefined
-    const failure = (retryMs: number | undefined) => (retryMs === undefined ? undefined : overLimit(retryMs))
+    const failure = (retryMs: number | undefined) =>
+      retryMs === undefined ? undefined : overLimit(retryMs, limit.policy)
     const retryMs = limit.take(origin(), cost)
     return retryMs instanceof Promise ? retryMs.then(failure) : failure(retryMs)
   }
 
   /** Does the same without other processes. @returns `undecided` if these have to be consulted; the request is then not counted. */
   overLimitNow(origin: () => Origin): Failure | undefined | 'undecided' {
-    const retryMs = this.#parts.limit?.takeNow(origin())
-    return typeof retryMs === 'number' ? overLimit(retryMs) : retryMs
+    const { limit } = this.#parts
+    if (limit === undefined) return undefined
+    const retryMs = limit.takeNow(origin())
+    return typeof retryMs === 'number' ? overLimit(retryMs, limit.policy) : retryMs
   }
 
   /**

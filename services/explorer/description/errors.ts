@@ -10,6 +10,7 @@ import {
   UNAUTHORIZED,
   upgrading,
 } from '../answering/failure.js'
+import { MINUTE_MS } from '../../limits/rate-limit.js'
 import { BAD_BODY } from '../http/body.js'
 import { badArgument } from '../reads/arguments.js'
 import { CursorOutdated } from '../reads/cursor.js'
@@ -56,6 +57,11 @@ export const STATE_HEADERS: Json = {
   'x-chain-tip': { $ref: '#/components/headers/ChainTip' },
 }
 
+const LIMIT_HEADERS: Json = {
+  ratelimit: { $ref: '#/components/headers/RateLimit' },
+  'ratelimit-policy': { $ref: '#/components/headers/RateLimitPolicy' },
+}
+
 type Named = readonly (readonly [string, Failure])[]
 
 const byText = (...failures: readonly Failure[]): Named =>
@@ -67,7 +73,7 @@ const SHARED: Readonly<Record<string, Named>> = {
   CursorOutdated: byText({ code: 'HW_CURSOR_OUTDATED', message: new CursorOutdated().message }),
   BodyTooLarge: byText({ code: 'HW_BODY_TOO_LARGE', message: 'Body too large' }),
   UriTooLong: byText({ code: 'HW_URI_TOO_LONG', message: 'URI Too Long' }),
-  RateLimited: byText(overLimit(1_500)),
+  RateLimited: byText(overLimit(1_500, { name: 'requests', most: 100, windowMs: MINUTE_MS })),
   Unavailable: byText(SYNCING, DATABASE_UNAVAILABLE, NOT_READY, OVERLOADED, UPGRADING),
   NodeUnavailable: byText(NODE_UNAVAILABLE),
 }
@@ -135,9 +141,11 @@ function responseOf(failures: Named, texts?: readonly string[]): Json {
   const schemas = codes.map((code) => bodyOf(code, texts))
   const isOfState = texts !== undefined
   const hasRetry = failures.some(([, { retryMs }]) => retryMs !== undefined)
+  const isLimit = failures.some(([, { limit }]) => limit !== undefined)
   const headers = {
     ...(isOfState ? STATE_HEADERS : {}),
     ...(hasRetry ? { 'retry-after': { $ref: '#/components/headers/RetryAfter' } } : {}),
+    ...(isLimit ? LIMIT_HEADERS : {}),
   }
   return {
     description: WHEN[HTTP_STATUS[codes[0] ?? 'HW_DEFECT']],

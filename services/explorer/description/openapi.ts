@@ -93,6 +93,17 @@ const HEADERS: Json = {
     description: 'no-cache, or a day for an answer that does not change any more.',
     schema: { type: 'string' },
   },
+  RateLimit: {
+    description:
+      'The limit that the client has exceeded, what is left of it (r), and the seconds until it is reset (t).',
+    schema: { type: 'string' },
+    example: '"requests";r=0;t=12',
+  },
+  RateLimitPolicy: {
+    description: 'That limit: the requests (q) per window of seconds (w).',
+    schema: { type: 'string' },
+    example: '"requests";q=100;w=60',
+  },
   RetryAfter: {
     description: 'Seconds after which the client may retry.',
     schema: { type: 'integer', minimum: 0 },

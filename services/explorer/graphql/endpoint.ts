@@ -1,10 +1,10 @@
 import { OperationTypeNode } from 'graphql'
 import { createHandler, type Handler, type Response } from 'graphql-http'
 import { HTTP_STATUS } from '../../../pipelines/errors.js'
-import { compress, LEAST_COMPRESSED, preferredCoding } from '../answering/content-coding.js'
-import { encodedText, matchesTag } from '../answering/encoding.js'
+import { encodedText } from '../answering/encoding.js'
 import type { Failure } from '../answering/failure.js'
 import type { Reader } from '../answering/reader.js'
+import { asksForHtml } from '../http/accept.js'
 import {
   type Answer,
   chainHeaders,
@@ -12,7 +12,9 @@ import {
   errorAnswer,
   type Headers,
   type Request,
+  retryHeaders,
 } from '../http/answer.js'
+import { Resource } from '../http/resource.js'
 import type { ChainState } from '../state/state.js'
 import { errorOf, Failed, formatError } from './errors.js'
 import { page } from './graphiql.js'
@@ -53,8 +55,7 @@ export class GraphqlEndpoint implements Endpoint {
 
   answer(request: Request): Answer | Promise<Answer> {
     const { method, accept, query } = request
-    if (method !== 'POST' && accept.includes('text/html') && !new URLSearchParams(query).has('query'))
-      return page()
+    if (method !== 'POST' && asksForHtml(accept) && !new URLSearchParams(query).has('query')) return page()
     const [token, origin] = [request.authorization(), request.origin()]
     const body = method === 'POST' ? request.body(MAX_BODY_BYTES) : undefined
     return this.#answer({ ...request, authorization: () => token, origin: () => origin }, body)
@@ -133,9 +134,7 @@ export class GraphqlEndpoint implements Endpoint {
       ['vary', VARY],
       ['cache-control', failure === undefined && chain !== undefined ? 'no-cache' : 'no-store'],
       ...(chain === undefined ? [] : chainHeaders(chain)),
-      ...(failure?.retryMs === undefined
-        ? []
-        : [['retry-after', String(Math.ceil(failure.retryMs / 1000))] as const]),
+      ...(failure === undefined ? [] : retryHeaders(failure)),
     ]
     const own = Object.entries({
       'content-type': `${RESPONSE_TYPE}; charset=utf-8`,
@@ -148,23 +147,7 @@ export class GraphqlEndpoint implements Endpoint {
       ...(failure?.code === undefined ? {} : { code: failure.code }),
     }
     if (status !== 200 || chain === undefined || failure !== undefined) return answer
-    return this.#successful(answer, made.etag, request)
-  }
-
-  /** Adds the ETag, and compresses the body. */
-  async #successful(
-    answer: Answer,
-    tag: string,
-    { method, ifNoneMatch, acceptEncoding }: Request,
-  ): Promise<Answer> {
-    const coding = answer.body.length < LEAST_COMPRESSED ? undefined : preferredCoding(acceptEncoding)
-    const etag = coding === undefined ? tag : `${tag.slice(0, -1)}-${coding}"`
-    const headers: Headers = [['etag', etag], ...answer.headers]
-    if (method !== 'POST' && ifNoneMatch !== '' && matchesTag(ifNoneMatch, etag))
-      return { ...answer, status: 304, headers }
-    if (coding === undefined) return { ...answer, headers }
-    const body = await compress(answer.body, coding)
-    return { ...answer, headers: [...headers, ['content-encoding', coding]], body }
+    return { ...answer, ...(await new Resource(answer.body, answer.headers, made.etag).answer(request)) }
   }
 }
 

@@ -1,6 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import type { Answer, Endpoint } from '../http/answer.js'
+import { encodedText } from '../answering/encoding.js'
+import type { Answer, Endpoint, Request } from '../http/answer.js'
+import { Resource } from '../http/resource.js'
 
 /** The files of GraphiQL by their URL. They are copied by the build, because production has no development packages. */
 const FILES: Readonly<Record<string, string>> = {
@@ -68,27 +70,29 @@ export function assets(): Readonly<Record<string, Endpoint>> {
   return Object.fromEntries(
     files.map((file) => [
       FOLDER + file,
-      { methods: 'GET, HEAD, OPTIONS', isLimited: false, answer: () => asset(file) },
+      {
+        methods: 'GET, HEAD, OPTIONS',
+        isLimited: false,
+        answer: (request: Request) => asset(file).answer(request),
+      },
     ]),
   )
 }
 
-const read = new Map<string, Answer>()
+const read = new Map<string, Resource>()
 
 /** Returns a file, which is read once. */
-function asset(file: string): Answer {
+function asset(file: string): Resource {
   const known = read.get(file)
   if (known !== undefined) return known
   const type = file.endsWith('.css') ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8'
-  const body = file === 'start.js' ? Buffer.from(START) : readFileSync(pathOf(file))
-  const made: Answer = {
-    status: 200,
-    headers: [
-      ['content-type', type],
-      ['cache-control', HOUR],
-    ],
-    body,
-  }
+  const { body, etag } = encodedText(file === 'start.js' ? START : readFileSync(pathOf(file), 'utf8'))
+  const headers = [
+    ['content-type', type],
+    ['vary', 'accept-encoding'],
+    ['cache-control', HOUR],
+  ] as const
+  const made = new Resource(body, headers, etag)
   read.set(file, made)
   return made
 }

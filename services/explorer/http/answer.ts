@@ -2,6 +2,7 @@ import { type ClientError, errorBody, HTTP_STATUS } from '../../../pipelines/err
 import type { Encoding } from '../answering/encoding.js'
 import type { Failure } from '../answering/failure.js'
 import type { OnDisconnect } from '../answering/shared-answer.js'
+import { limitHeaders } from '../../limits/rate-limit.js'
 import type { Origin } from '../../limits/client-address.js'
 import type { Observed } from '../health/metrics.js'
 import type { Read } from '../reads/read.js'
@@ -69,16 +70,19 @@ export type PageRequest = Pick<Request, 'path' | 'accept' | 'acceptLanguage'>
 
 /** The pages for people. */
 export interface Pages {
-  /** Returns the page that a request asks for; undefined if there is none at its path, or the client accepts no page. */
+  /** Returns the page that a request asks for; undefined if there is none at its path, or the client prefers JSON. */
   match(request: PageRequest): MatchedPage | undefined
   /** Returns the endpoint of a path that is not a page. */
   endpointOf(path: string): Endpoint | undefined
+  /** Returns the redirect to the only URL of a page. @param url its path and query. */
+  moved(url: string, route: string): Answer
   /** Returns the page of a failure. */
   failed(failure: Failure, request: PageRequest, chain: ChainState): Answer
 }
 
 export const JSON_TYPE = ['content-type', 'application/json; charset=utf-8'] as const
 export const NO_STORE = ['cache-control', 'no-store'] as const
+
 /** Returns the answer to OPTIONS: CORS preflight requests of browsers. */
 export function preflight(methods: string): Answer {
   return {
@@ -101,15 +105,15 @@ export const chainHeaders = ({ height, tipHash }: ChainState) =>
     ['x-chain-tip', tipHash],
   ] as const
 
-/** Returns whether a client asks for a page: browsers do, programs that accept anything do not. */
-export const acceptsPages = (accept: string): boolean => accept.includes('text/html')
-
 /** Returns 404 with the body of Fastify, which the live service uses. */
-export function unknownRoute({ method, path, query }: Request): Answer {
-  const url = query === '' ? path : `${path}?${query}`
-  const message = `Route ${method}:${url} not found`
+export function unknownRoute(request: Request): Answer {
+  const message = `Route ${request.method}:${urlOf(request)} not found`
   return jsonAnswer(404, { error: 'Not Found', message, statusCode: 404 })
 }
+
+/** Returns path and query of a request. */
+export const urlOf = ({ path, query }: Pick<Request, 'path' | 'query'>): string =>
+  query === '' ? path : `${path}?${query}`
 
 export function wrongMethod({ method, path }: Request, methods: string): Answer {
   const message = `Method ${method} is not allowed for ${path}`
@@ -119,12 +123,22 @@ export function wrongMethod({ method, path }: Request, methods: string): Answer 
   })
 }
 
+/** Returns the headers that say when the same request may succeed. */
+export const retryHeaders = ({ retryMs, limit }: Failure): Headers =>
+  retryMs === undefined
+    ? []
+    : [
+        ['retry-after', String(Math.ceil(retryMs / 1000))],
+        ...(limit === undefined ? [] : Object.entries(limitHeaders(limit, retryMs))),
+      ]
+
 /** Returns the HTTP answer for a failure. */
-export function failureAnswer({ code, message, retryMs, details, chain }: Failure): Answer {
+export function failureAnswer(failure: Failure): Answer {
+  const { code, message, details, chain } = failure
   const headers: Headers = [
     ...(details === undefined ? [] : [NO_STORE]),
     ...(chain === undefined ? [] : chainHeaders(chain)),
-    ...(retryMs === undefined ? [] : [['retry-after', String(Math.ceil(retryMs / 1000))] as const]),
+    ...retryHeaders(failure),
     ...(code === 'HW_UNAUTHORIZED' ? [['www-authenticate', 'Bearer'] as const] : []),
   ]
   const answer = errorAnswer(code, message, headers, details)

@@ -2,7 +2,7 @@ import { blockTag } from '../../../pipelines/chain/block.js'
 import { Cancellation } from '../tables/cancellation.js'
 import { DatabaseUnavailable } from '../../../pipelines/tables/clickhouse.js'
 import type { CachedAnswer, Representation } from '../answering/cached-answer.js'
-import { type Coding, LEAST_COMPRESSED, preferredCoding } from '../answering/content-coding.js'
+import { codingFor, type Coding, LEAST_COMPRESSED, preferredCoding } from '../../content-coding.js'
 import { type Encoding, JSON_ENCODING, matchesTag, type Media } from '../answering/encoding.js'
 import { type Failure, overLimit, OVERLOADED } from '../answering/failure.js'
 import { parseArguments } from '../reads/arguments.js'
@@ -23,9 +23,10 @@ import {
 } from '../answering/reader.js'
 import type { Read } from '../reads/read.js'
 import type { ChainState } from '../state/state.js'
+import { Resource } from './resource.js'
 import { API, apiRoutes, type Matched, POST, type Route, Router } from './router.js'
+import { asksForHtml, prefersJson } from './accept.js'
 import {
-  acceptsPages,
   type Answer,
   chainHeaders,
   type Endpoint,
@@ -42,6 +43,7 @@ import {
   type Request,
   type RequestHead,
   unknownRoute,
+  urlOf,
   wrongMethod,
 } from './answer.js'
 
@@ -182,7 +184,7 @@ export class Dispatcher {
    */
   #shed(url: string, head: RequestHead): Answer | undefined {
     const end = url.indexOf('?')
-    const matched = this.#router.match(end < 0 ? url : url.slice(0, end))
+    const matched = this.#match(end < 0 ? url : url.slice(0, end))
     if (matched === undefined || url.length > MAX_URL) return undefined
     const { target, pattern } = matched.route
     if (typeof target === 'string' || target.method === 'POST') return undefined
@@ -224,15 +226,15 @@ export class Dispatcher {
     if (endpoint !== undefined) return this.#endpoint(endpoint, request)
     const page = this.#pageOf(request)
     if (page !== undefined) return this.#page(page, request)
-    const matched = this.#router.match(request.path)
+    const matched = this.#match(request.path)
     if (matched === undefined || (this.#parts.broadcast === undefined && isBroadcast(request)))
       return this.#unknown(request)
     const { target, methods } = matched.route
     if (request.method === 'OPTIONS') return preflight(methods)
     if (!methods.split(', ').includes(request.method)) return wrongMethod(request, methods)
     if (target === 'health') return this.#health()
-    if (target === 'metrics') return this.#metrics()
-    if (target === 'openapi' || target === 'asyncapi') return this.#document(target, request)
+    if (target === 'metrics') return this.#metrics(request)
+    if (target === 'openapi' || target === 'asyncapi') return this.#documents.of(target).answer(request)
     if (target === 'history') return this.#history(matched.params['address'] ?? '', request)
     if (target === 'broadcast') return this.#send(request)
     if (target === 'socket')
@@ -248,20 +250,32 @@ export class Dispatcher {
   /** Returns the route pattern of a path, for metrics: paths themselves would be an unbounded set of label values. */
   patternOf(path: string): string {
     if (this.#endpointOf({ path }) !== undefined) return path
-    const page = this.#parts.pages?.match({ path, accept: 'text/html', acceptLanguage: '' })
-    return (this.#router.match(path) ?? page)?.route.pattern ?? 'unknown'
+    const page = this.#parts.pages?.match({ path, accept: '', acceptLanguage: '' })
+    return (this.#match(path) ?? page)?.route.pattern ?? 'unknown'
+  }
+
+  /** Finds a route of the API. A slash at the end is ignored, as by most servers. */
+  #match(path: string): Matched | undefined {
+    return this.#router.match(withoutSlash(path))
   }
 
   #pageOf(request: PageRequest): MatchedPage | undefined {
     return this.#parts.pages?.match(request)
   }
 
-  /** Answers a request for a path that does not exist: with a page if the client asks for one. */
+  /** Answers a request for a path that does not exist: with a page if the client asks for one. A page has no slash at its end. */
   #unknown(request: Request): Answer {
     const { pages } = this.#parts
-    const isForPage = request.method === 'GET' && acceptsPages(request.accept) && !isUnder(API, request.path)
+    const { method, path, query } = request
+    const isForPage = (method === 'GET' || method === 'HEAD') && !isUnder(API, path)
     if (pages === undefined || !isForPage) return unknownRoute(request)
-    return pages.failed({ code: 'HW_NOT_FOUND', message: 'Not Found' }, request, this.reader.chain)
+    const target = path.replace(/\/+$/, '')
+    const page = target === path ? undefined : pages.match({ ...request, path: target })
+    if (page !== undefined) return pages.moved(urlOf({ path: target, query }), page.route.pattern)
+    if (asksForHtml(request.accept))
+      return pages.failed({ code: 'HW_NOT_FOUND', message: 'Not Found' }, request, this.reader.chain)
+    const unknown = unknownRoute(request)
+    return { ...unknown, headers: [...unknown.headers, ['vary', 'accept']] }
   }
 
   /** Answers with a page. Other methods than those of pages are for the API, which knows no such route. */
@@ -282,13 +296,14 @@ export class Dispatcher {
   #maxBodyBytes(request: Request): number | undefined {
     const endpoint = this.#endpointOf(request)
     if (endpoint !== undefined || request.method !== 'POST') return endpoint?.maxBodyBytes
-    const route = this.#router.match(request.path)?.route
+    const route = this.#match(request.path)?.route
     if (route?.methods !== POST) return undefined
     return route === BROADCAST ? MAX_TX_BODY : MAX_READ_BODY
   }
 
-  #endpointOf({ path }: Pick<Request, 'path'>): Endpoint | undefined {
+  #endpointOf(request: Pick<Request, 'path'>): Endpoint | undefined {
     const { endpoints = {} } = this.#parts
+    const path = withoutSlash(request.path)
     return Object.hasOwn(endpoints, path) ? endpoints[path] : this.#parts.pages?.endpointOf(path)
   }
 
@@ -363,11 +378,11 @@ export class Dispatcher {
   async #send(request: Request): Promise<Answer> {
     const { broadcast, state, tables } = this.#parts
     if (broadcast === undefined) return unknownRoute(request)
-    const taking = broadcast.limit?.take(request.origin())
-    if (typeof taking === 'number') return failureAnswer(overLimit(taking))
-    const reading = request.body(MAX_TX_BODY)
+    const { limit } = broadcast
+    const taking = limit?.take(request.origin())
+    const reading = typeof taking === 'number' ? undefined : request.body(MAX_TX_BODY)
     const retryMs = await taking
-    if (retryMs !== undefined) return failureAnswer(overLimit(retryMs))
+    if (retryMs !== undefined && limit !== undefined) return failureAnswer(overLimit(retryMs, limit.policy))
     const body = await reading
     if (body === undefined) return errorAnswer('HW_BODY_TOO_LARGE', 'Body too large')
     const argument = argumentsOf(body)
@@ -411,10 +426,10 @@ export class Dispatcher {
     const { answer, chain } = outcome
     if (chain === undefined) {
       const type = answer.media === undefined ? JSON_TYPE : (['content-type', answer.media.type] as const)
-      return { status: 200, headers: [type, NO_STORE], body: answer.body, ...policyOf(answer) }
+      const vary = answer.media === undefined ? [] : [varyOf(answer)]
+      return { status: 200, headers: [type, NO_STORE, ...vary], body: answer.body, ...policyOf(answer) }
     }
-    if (request.method !== 'POST')
-      this.reader.link(outcome, request.query === '' ? request.path : `${request.path}?${request.query}`)
+    if (request.method !== 'POST') this.reader.link(outcome, urlOf(request))
     const made = this.reader.inCoding(outcome, codingOf(outcome, request))
     const toAnswer = (representation: Representation): Answer =>
       this.#successful(representation, answer, chain, request)
@@ -473,17 +488,12 @@ export class Dispatcher {
     return jsonAnswer(health.status === 'ok' ? 200 : 503, health, [NO_STORE])
   }
 
-  #document(name: 'openapi' | 'asyncapi', { ifNoneMatch }: Request): Answer {
-    const { body, etag } = this.#documents.of(name)
-    const status = ifNoneMatch !== '' && matchesTag(ifNoneMatch, etag) ? 304 : 200
-    return { status, headers: [JSON_TYPE, ['etag', etag], ['cache-control', 'no-cache']], body }
-  }
-
-  async #metrics(): Promise<Answer> {
+  async #metrics(request: Request): Promise<Answer> {
     const { metrics, metricsText = () => metrics.text(), logger } = this.#parts
     try {
       const { text, type } = await metricsText()
-      return { status: 200, headers: [['content-type', type]], body: Buffer.from(text) }
+      const headers = [['content-type', type], ['vary', 'accept-encoding'], NO_STORE] as const
+      return await new Resource(Buffer.from(text), headers).answer(request)
     } catch (error) {
       logger.error({ err: error }, 'cannot collect metrics')
       return errorAnswer('HW_DEFECT', 'Internal Server Error')
@@ -530,7 +540,7 @@ const policyOf = ({ media }: CachedAnswer): { policy?: string } =>
 
 /** Returns whether a client that asks for the URL of a page accepts this one. */
 const isFor = (media: Media, head: RequestHead): boolean =>
-  acceptsPages(head.getHeader('accept')) && media.isFor(head.getHeader('accept-language'))
+  !prefersJson(head.getHeader('accept')) && media.isFor(head.getHeader('accept-language'))
 
 const pageRequest = (url: string, head: RequestHead): PageRequest => ({
   path: url.split('?', 1)[0] ?? '',
@@ -550,14 +560,16 @@ function argumentsOfUrl(
   }
 }
 
-function codingOf({ answer }: Success, { acceptEncoding }: Request): Coding | undefined {
-  return answer.body.length < LEAST_COMPRESSED ? undefined : preferredCoding(acceptEncoding)
-}
+const codingOf = ({ answer }: Success, { acceptEncoding }: Request): Coding | undefined =>
+  codingFor(answer.body, acceptEncoding)
 
 /** Returns whether a request sends a transaction, as to the live service. It gets 404: 405 would suggest that the route exists. */
 function isBroadcast({ method, path }: Request): boolean {
-  return method === 'POST' && path === `${API}/tx/send`
+  return method === 'POST' && withoutSlash(path) === API + sendTransaction.path
 }
+
+const withoutSlash = (path: string): string =>
+  path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
 
 const isUnder = (folder: string, path: string): boolean =>
   path.startsWith(folder) && (path.length === folder.length || path[folder.length] === '/')

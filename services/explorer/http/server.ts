@@ -53,7 +53,13 @@ const SOCKET_PATHS = ['/ws', '/api/v1/ws'] as const
 /** Bytes that may wait for a client. Beyond this it is disconnected, and can reconnect with `since`. */
 const MAX_BACKPRESSURE = 4 * 2 ** 20
 const MAX_BODY_BYTES = 64 * 1024
+/** A longer message of a client closes its connection with status 1009. */
 const MAX_MESSAGE_BYTES = 16 * 1024
+/**
+ * uWebSockets closes a connection whose message is longer than this without a status (1006), and stores what it has received of a
+ * shorter one until it is complete.
+ */
+const MAX_RECEIVED_BYTES = 2 ** 20
 /**
  * LIBUS_LISTEN_DEFAULT, which sets SO_REUSEPORT: Linux then balances the connections among the processes that listen on the port.
  * The types declare it in an enum that does not exist at run time.
@@ -71,7 +77,7 @@ const BACKLOG_CHECK_MS = 1_000
 const commonHeaders = (policy: string): string =>
   [
     '*',
-    'access-control-expose-headers: x-chain-height, x-chain-tip, etag, retry-after',
+    'access-control-expose-headers: x-chain-height, x-chain-tip, etag, retry-after, ratelimit, ratelimit-policy',
     'x-content-type-options: nosniff',
     `content-security-policy: ${policy}`,
     'referrer-policy: no-referrer',
@@ -330,9 +336,13 @@ export class Server {
 
   /** @param protocol that of the connections at the path. Not set: that of the feed. */
   #serveSockets(path: string, protocol?: SocketProtocol): void {
+    for (const each of [path, `${path}/`]) this.#serveSocketsAt(each, protocol)
+  }
+
+  #serveSocketsAt(path: string, protocol?: SocketProtocol): void {
     this.#app.ws<ClientData>(path, {
       compression: uWS.DISABLED,
-      maxPayloadLength: MAX_MESSAGE_BYTES,
+      maxPayloadLength: MAX_RECEIVED_BYTES,
       maxBackpressure: MAX_BACKPRESSURE,
       closeOnBackpressureLimit: 1,
       idleTimeout: IDLE_SECONDS,
@@ -348,6 +358,10 @@ export class Server {
         if (ws.getBufferedAmount() === 0) for (const done of ws.getUserData().drained.splice(0)) done()
       },
       message: (ws, message, isBinary) => {
+        if (message.byteLength > MAX_MESSAGE_BYTES) {
+          ws.end(1009, `a message may have at most ${String(MAX_MESSAGE_BYTES)} bytes`)
+          return
+        }
         const { session } = ws.getUserData()
         if (session !== undefined) session.message(Buffer.from(message).toString())
         else this.#react(ws, this.#parts.react(isBinary ? undefined : Buffer.from(message).toString()))

@@ -1,9 +1,8 @@
 import { type Encoding, encodedText, JSON_ENCODING } from '../answering/encoding.js'
 import type { Failure } from '../answering/failure.js'
-import { preferredCoding } from '../answering/content-coding.js'
+import { preferredCoding } from '../../content-coding.js'
 import type { Outcome, Reader } from '../answering/reader.js'
 import {
-  acceptsPages,
   type Answer,
   type Endpoint,
   failureAnswer,
@@ -14,6 +13,7 @@ import {
   type Pages,
   type Request,
 } from '../http/answer.js'
+import { prefersJson } from '../http/accept.js'
 import { GET, type Route, Router } from '../http/router.js'
 import type { ChainState } from '../state/state.js'
 import { Html } from '../../design/html.js'
@@ -101,7 +101,7 @@ export class Site implements Pages {
     if (matched === undefined || typeof matched.route.target === 'string') return undefined
     const read = matched.route.target
     const isText = this.#texts.has(read)
-    if (!isText && !acceptsPages(accept)) return undefined
+    if (!isText && prefersJson(accept)) return undefined
     // The column names of a file are in a language; its figures are the same everywhere.
     const locale = localeOf(languageOf(path).language, isText ? '' : acceptLanguage)
     const params = { ...matched.params, locale }
@@ -128,6 +128,18 @@ export class Site implements Pages {
       }
     }
     return { methods: GET, isLimited: false, answer }
+  }
+
+  moved(url: string, route: string): Answer {
+    return {
+      ...redirect(url),
+      status: 308,
+      route,
+      headers: [
+        ['location', url],
+        ['cache-control', 'no-cache'],
+      ],
+    }
   }
 
   failed(failure: Failure, { path: requested, acceptLanguage }: PageRequest, chain: ChainState): Answer {

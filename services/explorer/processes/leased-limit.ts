@@ -1,11 +1,9 @@
 import { LRUCache } from 'lru-cache'
 import { clientOf, type Origin } from '../../limits/client-address.js'
-import { type Limiter, MAX_CLIENTS } from '../../limits/rate-limit.js'
+import { type Limiter, type LimitPolicy, MAX_CLIENTS } from '../../limits/rate-limit.js'
 import type { Lease } from './leases.js'
 
-export interface LeasedLimitOptions {
-  readonly most: number
-  readonly windowMs: number
+export interface LeasedLimitOptions extends LimitPolicy {
   readonly trustedHops: number
   /**
    * Asks the primary for a lease of at least this many tokens, and returns the unused ones of the previous lease. The answer is
@@ -45,6 +43,10 @@ export class LeasedLimit implements Limiter {
 
   constructor(options: LeasedLimitOptions) {
     this.#options = options
+  }
+
+  get policy(): LimitPolicy {
+    return this.#options
   }
 
   take(origin: Origin, cost = 1): number | undefined | Promise<number | undefined> {

@@ -41,6 +41,33 @@ describe('GET /api/docs', () => {
   })
 })
 
+describe('a long answer', () => {
+  it.each(['/', '/guide/start', '/metrics', '/_docs/docs.css', '/nowhere'])(
+    'is compressed for clients that accept it: %s',
+    async (path) => {
+      const read = (coding: string, more: Record<string, string> = {}) =>
+        docs.get(path, { 'accept-encoding': coding, ...more })
+      const plain = await read('identity')
+      expect(plain.headers.get('content-encoding')).toBeNull()
+      expect(plain.headers.get('vary')).toMatch(/Accept-Encoding/i)
+      const text = await plain.text()
+      for (const coding of ['br', 'gzip']) {
+        const answer = await read(coding)
+        expect(answer.headers.get('content-encoding')).toBe(coding)
+        expect(answer.headers.get('vary')).toBe(plain.headers.get('vary'))
+        if (path !== '/metrics') expect(await answer.text()).toBe(text)
+        const etag = answer.headers.get('etag')
+        if (etag === null) expect(['/metrics', '/nowhere']).toContain(path)
+        else {
+          expect(etag).not.toBe(plain.headers.get('etag'))
+          expect((await read(coding, { 'if-none-match': etag })).status).toBe(304)
+          expect((await read('identity', { 'if-none-match': etag })).status).toBe(200)
+        }
+      }
+    },
+  )
+})
+
 describe('GET /api/docs/<slug>', () => {
   it('returns a whole page', async () => {
     expect(await data('/api/docs/guide/start')).toEqual({
@@ -137,7 +164,7 @@ describe('an HTML page', () => {
   it('is at its URL', async () => {
     const response = await docs.get('/guide/start')
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
-    expect(response.headers.get('vary')).toBe('Accept')
+    expect(response.headers.get('vary')).toBe('Accept, Accept-Encoding')
     const page = await response.text()
     expect(page).toContain('<h1>Getting started</h1>')
     expect(page).toContain('<h2 id="one">First<a')
@@ -220,7 +247,7 @@ describe('every answer', () => {
     ]) {
       const first = await docs.get(path)
       const etag = first.headers.get('etag') ?? ''
-      expect(etag, path).toMatch(/^"[\w-]{22}"$/)
+      expect(etag, path).toMatch(/^"[\w-]{22}(-gzip)?"$/)
       const again = await docs.get(path, { 'if-none-match': `"other", W/${etag}` })
       expect(again.status, path).toBe(304)
       expect(await again.text()).toBe('')

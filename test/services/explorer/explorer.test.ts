@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import type { EventLog, Topic } from '../../../pipelines/log/port.js'
 import { startExplorer } from '../../../services/explorer/explorer.js'
 import { READS } from '../../../services/explorer/reads/index.js'
+import { assertPortFree } from '../../../services/ports.js'
 import { startRecordedNode } from '../../../services/recorded-node/node.js'
 import { getSteadyAnswer, Pipeline } from '../../harness/pipeline.js'
 import { readFrames, TIMELINE } from '../../harness/recording.js'
@@ -37,6 +38,11 @@ function numbersThatShouldBeText(value: unknown, name = ''): string[] {
   return []
 }
 
+const HAS_IPV6 = await assertPortFree(0, '::', 'a test').then(
+  () => true,
+  () => false,
+)
+
 describe('an explorer of an empty index', () => {
   let pipeline: Pipeline
 
@@ -44,6 +50,19 @@ describe('an explorer of an empty index', () => {
     pipeline = await Pipeline.start({ nodeUrl: 'http://127.0.0.1:1', engineUrl: inject('engineUrl') })
   })
   afterAll(() => pipeline.close())
+
+  it.skipIf(!HAS_IPV6)('has an address with brackets if it listens on one of IPv6', async () => {
+    const { db, log } = pipeline
+    const logger = pino({ level: 'silent' })
+    const other = await startExplorer({ host: '::', port: 0, grpcPort: 0, db, log, logger, auditEveryMs: 0 })
+    try {
+      expect(other.url).toMatch(/^http:\/\/\[::\]:\d+$/)
+      expect(other.grpcAddress).toMatch(/^\[::\]:\d+$/)
+      expect((await fetch(`${other.url}/health`)).status).not.toBe(404)
+    } finally {
+      await other.close()
+    }
+  })
 
   const syncing = {
     ...{ status: 503, height: -1, tip: '' },
@@ -254,10 +273,10 @@ describe('an explorer of the recorded chain', () => {
     const cases: [string, RequestInit, number, object][] = [
       ['/x', {}, 404, { error: 'Not Found', message: 'Route GET:/x not found', statusCode: 404 }],
       [
-        '/api/v1/blocks/',
+        '/api/v1/blocks//',
         {},
         404,
-        { error: 'Not Found', message: 'Route GET:/api/v1/blocks/ not found', statusCode: 404 },
+        { error: 'Not Found', message: 'Route GET:/api/v1/blocks// not found', statusCode: 404 },
       ],
       [
         '/x',

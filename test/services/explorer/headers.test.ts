@@ -56,7 +56,8 @@ describe('the headers of an answer', () => {
     const said = Object.fromEntries(answer.headers)
     expect(said).toMatchObject({
       'access-control-allow-origin': '*',
-      'access-control-expose-headers': 'x-chain-height, x-chain-tip, etag, retry-after',
+      'access-control-expose-headers':
+        'x-chain-height, x-chain-tip, etag, retry-after, ratelimit, ratelimit-policy',
       'x-content-type-options': 'nosniff',
       'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
       'referrer-policy': 'no-referrer',
@@ -72,6 +73,46 @@ describe('the headers of an answer', () => {
     const reported = (headers: Headers) => [...headers].filter(([name]) => !vary.has(name))
     // The answer contains the path of an unknown route, and the method.
     if (path !== '/api/v1/nothing') expect(reported(head.headers)).toEqual(reported(answer.headers))
+  })
+
+  it.each(['/openapi.json', '/asyncapi.json', '/metrics', '/graphql/assets/graphiql.js'])(
+    'have a coding, and an ETag of each coding, if the body is a long text: %s',
+    async (path) => {
+      const tags = new Set<string | null>()
+      const lengths: number[] = []
+      for (const coding of ['identity', 'gzip', 'br']) {
+        const read = (more: Record<string, string> = {}, method = 'GET') =>
+          fetchPath(path, { method, headers: { 'accept-encoding': coding, ...more } })
+        const answer = await read()
+        expect(answer.headers.get('content-encoding') ?? 'identity').toBe(coding)
+        expect(answer.headers.get('vary')).toBe('accept-encoding')
+        const etag = answer.headers.get('etag')
+        tags.add(etag)
+        await answer.text()
+        lengths.push(Number(answer.headers.get('content-length')))
+        if (path === '/metrics') continue
+        const known = await read({ 'if-none-match': etag ?? '' })
+        expect(known.status).toBe(304)
+        expect(known.headers.get('vary')).toBe('accept-encoding')
+        expect((await read({}, 'HEAD')).headers.get('etag')).toBe(etag)
+      }
+      expect(tags.size).toBe(path === '/metrics' ? 1 : 3)
+      expect(Math.max(...lengths.slice(1))).toBeLessThan(lengths[0]! / 2)
+    },
+  )
+
+  it('answer the same with a slash at the end of the path', async () => {
+    for (const path of ['/api/v1/echo/a', '/api/v1/echo/none', '/health', '/openapi.json', '/api/v1/ws']) {
+      const [without, withSlash] = await Promise.all([fetchPath(path), fetchPath(`${path}/`)])
+      expect(withSlash.status, path).toBe(without.status)
+      expect(await withSlash.text()).toBe(await without.text())
+    }
+    const queried = await fetchPath('/api/v1/tx/00/?x=1', { redirect: 'error' })
+    expect(queried.status).toBe(200)
+    expect((await fetchPath('/api/v1/echo/a//')).status).toBe(404)
+    const socket = new WebSocket(`${bare.url.replace('http', 'ws')}/api/v1/ws/`)
+    await new Promise((resolve, reject) => socket.on('open', resolve).on('error', reject))
+    socket.close()
   })
 
   it('answer a preflight on every known route, and on no other', async () => {
@@ -166,7 +207,10 @@ describe('a limited server', () => {
       const body = (await answer.json()) as { retry_after_ms: number }
       expect(body).toEqual({ error: 'Rate limit exceeded', retry_after_ms: expect.any(Number) as number })
       expect(body.retry_after_ms).toBeGreaterThan(55_000)
-      expect(Number(answer.headers.get('retry-after'))).toBe(Math.ceil(body.retry_after_ms / 1000))
+      const seconds = answer.headers.get('retry-after') ?? ''
+      expect(Number(seconds)).toBe(Math.ceil(body.retry_after_ms / 1000))
+      expect(answer.headers.get('ratelimit')).toBe(`"requests";r=0;t=${seconds}`)
+      expect(answer.headers.get('ratelimit-policy')).toBe('"requests";q=3;w=60')
       expect(answer.headers.get('access-control-allow-origin')).toBe('*')
     }
     for (const path of ['/health', '/metrics', '/ws', '/api/v12'])

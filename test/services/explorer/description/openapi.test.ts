@@ -148,7 +148,14 @@ describe('the OpenAPI document', () => {
   it('describes the bodies of failures as they are sent', () => {
     const ajv = new Ajv2020({ strict: false, logger: false })
     const failures: readonly Failure[] = [
-      ...[DATABASE_UNAVAILABLE, NODE_UNAVAILABLE, NOT_READY, OVERLOADED, UNAUTHORIZED, overLimit(7)],
+      ...[
+        DATABASE_UNAVAILABLE,
+        NODE_UNAVAILABLE,
+        NOT_READY,
+        OVERLOADED,
+        UNAUTHORIZED,
+        overLimit(7, { name: '', most: 1, windowMs: 1 }),
+      ],
       upgrading({ migrationsDone: 1 }),
       { code: 'HW_SYNCING', message: 'Index is syncing', details: { indexedHeight: -1, nodeHeight: null } },
       { code: 'HW_INVALID_ARGUMENT', message: 'limit must be an integer from 1 to 100' },

@@ -131,7 +131,9 @@ describe('GraphQL over HTTP', () => {
       for (let left = 2; left > 0; left--) expect((await send(limited.url, cheap)).status).toBe(200)
       const refused = await send(limited.url, cheap)
       expect(refused.status).toBe(429)
-      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+      const seconds = refused.headers.get('retry-after') ?? ''
+      expect(Number(seconds)).toBeGreaterThan(0)
+      expect(refused.headers.get('ratelimit')).toBe(`"requests";r=0;t=${seconds}`)
     } finally {
       limited.close()
     }

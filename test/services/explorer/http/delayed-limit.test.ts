@@ -24,7 +24,7 @@ describe('a rate limit that another process has to be consulted for', () => {
     bare = await startBare({
       reads: [secret],
       token: new Token('open'),
-      limit: { take, takeNow: () => 'undecided' },
+      limit: { take, takeNow: () => 'undecided', policy: { name: 'shared', most: 7, windowMs: 60_000 } },
     })
   })
   beforeEach(() => {
@@ -55,6 +55,8 @@ describe('a rate limit that another process has to be consulted for', () => {
     await decide(4_200)
     expect((await answer).status).toBe(429)
     expect((await answer).headers.get('retry-after')).toBe('5')
+    expect((await answer).headers.get('ratelimit')).toBe('"shared";r=0;t=5')
+    expect((await answer).headers.get('ratelimit-policy')).toBe('"shared";q=7;w=60')
     expect(await (await answer).json()).toMatchObject({ retry_after_ms: 4_200 })
   })
 

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Feed, reactTo } from '../../../../services/explorer/feed/feed.js'
 import { Server } from '../../../../services/explorer/http/server.js'
@@ -45,6 +46,20 @@ describe('the server of sockets', () => {
     expect(quick.closed).toBe(false)
     slow.socket.terminate()
     await quick.close()
+  })
+
+  it.each([16_385, 1_000_000])('closes the connection of a message of %d bytes with 1009', async (bytes) => {
+    const [client, other] = [await FeedClient.connect(url, '/ws'), await FeedClient.connect(url, '/ws')]
+    const closed = once(client.socket, 'close')
+    client.send('x'.repeat(bytes))
+    const [code, reason] = (await closed) as [number, Buffer]
+    expect(code).toBe(1009)
+    expect(reason.toString()).toBe('a message may have at most 16384 bytes')
+    // Also if it arrives in several frames.
+    const alsoClosed = once(other.socket, 'close')
+    for (let part = 0; part < 5; part++) other.socket.send('x'.repeat(4_000), { fin: part === 4 })
+    expect((await alsoClosed)[0]).toBe(1009)
+    await until('both are gone', () => server.clients === 0)
   })
 
   it('keeps the connection of a client that sends anything, and answers it again', async () => {

@@ -70,15 +70,67 @@ describe('the pages without a database', () => {
     expect(response.headers.get('vary')).toContain('accept')
   })
 
-  it('are for clients that ask for HTML: others get what they got before', async () => {
-    for (const accept of ['*/*', 'application/json', '']) {
-      const response = await get('/', { accept })
-      expect(response.status).toBe(404)
-      expect(await response.json()).toMatchObject({ message: 'Route GET:/ not found' })
+  it.each(['/', '/api', '/de/status'])('are for all clients but those that prefer JSON: %s', async (path) => {
+    const pages = ['*/*', '', 'image/avif,*/*;q=0.8', 'text/html;q=0.9,application/json;q=0.8', 'text/*']
+    const others = ['application/json', 'application/json,*/*;q=0.5', 'text/html;q=0.1,application/*;q=0.2']
+    // Twice, because the second answer may be from memory.
+    for (const accept of [...pages, ...others, ...pages, ...others]) {
+      const isPage = pages.includes(accept)
+      for (const method of ['GET', 'HEAD']) {
+        const response = await fetch(bare.url + path, { method, headers: { accept } })
+        expect(response.headers.get('content-type'), accept).toMatch(isPage ? /^text\/html/ : /json/)
+        expect(response.headers.get('vary')).toMatch(/\baccept\b(?!-)/)
+        const text = await response.text()
+        if (isPage) expect([200, 503]).toContain(response.status)
+        else expect(response.status).toBe(404)
+        if (!isPage && method === 'GET')
+          expect(JSON.parse(text)).toMatchObject({ message: `Route GET:${path} not found` })
+      }
     }
+  })
+
+  it('do not exist for methods that read nothing', async () => {
     const posted = await fetch(bare.url, { method: 'POST', headers: BROWSER })
     expect(posted.status).toBe(404)
     expect(await posted.json()).toMatchObject({ message: 'Route POST:/ not found' })
+  })
+
+  it('answer HEAD as GET if they do not exist', async () => {
+    for (const [accept, type] of [
+      ['text/html', 'text/html'],
+      ['*/*', 'application/json'],
+      ['application/json, text/html;q=0.5', 'application/json'],
+    ] as const) {
+      const headers = { accept }
+      const [read, head] = await Promise.all(
+        ['GET', 'HEAD'].map((method) => fetch(`${bare.url}/no/page`, { method, headers })),
+      )
+      const shown = (response: Response | undefined) =>
+        [...(response?.headers ?? [])].filter(([name]) => !['date', 'content-length'].includes(name))
+      expect(read?.status).toBe(404)
+      expect(head?.status).toBe(404)
+      expect(read?.headers.get('content-type')).toContain(type)
+      expect(read?.headers.get('vary')).toContain('accept')
+      expect(shown(head)).toEqual(shown(read))
+    }
+  })
+
+  it('have one URL each, without a slash at its end', async () => {
+    for (const [given, location] of [
+      ['/blocks/', '/blocks'],
+      ['/blocks/?page=2&limit=%20', '/blocks?page=2&limit=%20'],
+      ['/de/', '/de'],
+      ['/de/tx/00ff//', '/de/tx/00ff'],
+      ['/charts/difficulty.csv/?days=3', '/charts/difficulty.csv?days=3'],
+    ] as const)
+      for (const method of ['GET', 'HEAD']) {
+        const moved = await fetch(bare.url + given, { method, redirect: 'manual' })
+        expect(moved.status, given).toBe(308)
+        expect(moved.headers.get('location')).toBe(location)
+      }
+    // No path becomes the address of another host.
+    const other = await fetch(`${bare.url}//example.org/`, { redirect: 'manual' })
+    expect(other.status).toBe(404)
   })
 
   it('load files whose names change with their content, compressed', async () => {

@@ -51,6 +51,7 @@ class Group {
         this.silences++
       }
       return new LeasedLimit({
+        name: 'requests',
         most,
         windowMs: WINDOW_MS,
         trustedHops: 0,

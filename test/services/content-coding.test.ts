@@ -1,7 +1,7 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { CachedAnswer } from '../../../../services/explorer/answering/cached-answer.js'
-import { compress, preferredCoding } from '../../../../services/explorer/answering/content-coding.js'
+import { CachedAnswer } from '../../services/explorer/answering/cached-answer.js'
+import { compress, preferredCoding } from '../../services/content-coding.js'
 
 describe('the content coding of an answer', () => {
   it.each([

@@ -21,6 +21,10 @@ export function compress(body: Buffer, coding: Coding): Promise<Buffer> {
   return brotliAsync(body, { params: { [quality]: BROTLI_QUALITY, [size]: body.length } })
 }
 
+/** Returns the coding in which a body is sent to a client with this Accept-Encoding header; undefined for the body as it is. */
+export const codingFor = (body: { readonly length: number }, header: string): Coding | undefined =>
+  body.length < LEAST_COMPRESSED ? undefined : preferredCoding(header)
+
 const chosen = new Map<string, Coding | undefined>()
 
 /**
