@@ -64,6 +64,28 @@ describe('broadcasting', () => {
     expect(await send(hex(other))).toMatchObject(sent)
   })
 
+  it('takes the transaction as text, and with white space around it', async () => {
+    const { node, pipeline, send } = await start()
+    const coin = coinOf(node)
+    const tx = node.chain.pay({ from: [coin], to: [], change: coin.script, fee: 5_000n })
+    const text = tx.raw.toString('hex')
+    const sent = { status: 200, body: { txid: tx.txid } }
+    for (const body of [text, ` ${text.toUpperCase()}\r\n`, { hex: `\n ${text}\t\n` }])
+      expect(await send(body)).toMatchObject(sent)
+    // As curl sends it.
+    const form = { 'content-type': 'application/x-www-form-urlencoded' }
+    const response = await fetch(`${pipeline.url}/api/v1/tx/send/`, {
+      method: 'POST',
+      body: text,
+      headers: form,
+    })
+    expect(await response.json()).toEqual({ txid: tx.txid })
+    expect(node.simulation.mempool.get(tx.txid)).toBeDefined()
+    const malformed = { status: 400, body: { error: 'hex must be a serialised transaction in hexadecimal' } }
+    for (const body of ['00', '123', `${text}00`]) expect(await send(body), body).toMatchObject(malformed)
+    expect((await send(`${text} ${text}`)).status).toBe(400)
+  })
+
   it("returns the node's reason for a rejection", async () => {
     const { node, send, hex } = await start()
     const coin = coinOf(node)
@@ -132,7 +154,7 @@ describe('broadcasting', () => {
     for (const body of ['', '{', '[]', '"00"', 'null'])
       expect(await send(body), body).toMatchObject({
         status: 400,
-        body: { error: 'body must be a JSON object' },
+        body: { error: 'body must be a JSON object, or the transaction in hexadecimal' },
       })
     const large = await send({ hex: 'ab'.repeat(1_100_000) })
     expect([large.status, large.body['code']]).toEqual([413, 'HW_BODY_TOO_LARGE'])

@@ -49,7 +49,12 @@ export async function send(
   { broadcaster }: Broadcast,
   { state, tables }: Sources,
 ): Promise<Static<typeof sendTransaction.answer>> {
-  const { hex } = parseArguments(sendTransaction.args, argument) as { hex: string }
+  // Files and terminals end with a line break.
+  const trimmed = (name: string): RawArgument => {
+    const given = argument(name)
+    return typeof given === 'string' ? given.trim() : given
+  }
+  const { hex } = parseArguments(sendTransaction.args, trimmed) as { hex: string }
   const raw = Buffer.from(hex, 'hex')
   const txid = txidOf(raw)
   try {

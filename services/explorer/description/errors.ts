@@ -11,7 +11,7 @@ import {
   upgrading,
 } from '../answering/failure.js'
 import { MINUTE_MS } from '../../limits/rate-limit.js'
-import { BAD_BODY } from '../http/body.js'
+import { BAD_BODY, BAD_TX_BODY } from '../http/body.js'
 import { badArgument } from '../reads/arguments.js'
 import { CursorOutdated } from '../reads/cursor.js'
 import type { Read } from '../reads/read.js'
@@ -25,6 +25,7 @@ const SYNCING: Failure = {
 }
 const UPGRADING = upgrading({ migrationsDone: 1, migrationsTotal: 2, migration: '0009.sql', partsLeft: 3 })
 const BODY: Failure = { code: 'HW_INVALID_ARGUMENT', message: BAD_BODY }
+const TX_BODY: Failure = { code: 'HW_INVALID_ARGUMENT', message: BAD_TX_BODY }
 const REJECTED: Failure = { code: 'HW_TX_REJECTED', message: 'bad-txns-inputs-missingorspent' }
 const BAD_HEIGHT: Failure = {
   code: 'HW_INVALID_ARGUMENT',
@@ -116,7 +117,7 @@ export function errorsOf(
 /** Returns the errors of the command that broadcasts a transaction. */
 export function commandErrors(args: Read['args']): Json {
   return {
-    400: responseOf([...badArgumentsOf(args), ['body', BODY], ['rejected', REJECTED]]),
+    400: responseOf([...badArgumentsOf(args), ['body', TX_BODY], ['rejected', REJECTED]]),
     413: shared('BodyTooLarge'),
     414: shared('UriTooLong'),
     429: shared('RateLimited'),

@@ -206,7 +206,7 @@ function broadcasting(components: Components, examples: Examples): Json {
   const post = {
     operationId: name,
     summary: about,
-    requestBody: bodyOf(args, components, example?.args),
+    requestBody: broadcastBody(components, example?.args),
     responses: {
       200: {
         description: 'The transaction is in the mempool of the node, or in the chain.',
@@ -221,6 +221,17 @@ function broadcasting(components: Components, examples: Examples): Json {
     },
   }
   return { [pathOf(path)]: { post } }
+}
+
+/** Returns the body of a transaction: a JSON object, or its serialisation as text. */
+function broadcastBody(components: Components, example?: Json): Json {
+  const { required, content } = bodyOf(sendTransaction.args, components, example) as {
+    required: Json
+    content: Readonly<Record<string, Json>>
+  }
+  const { description, pattern, maxLength } = sendTransaction.args.hex
+  const schema = { type: 'string', description, pattern, maxLength }
+  return { required, content: { ...content, 'text/plain': { schema } } }
 }
 
 /** Returns the path of the history of an address as a file. */

@@ -1,6 +1,7 @@
 import type { RawArgument } from '../reads/arguments.js'
 
 export const BAD_BODY = 'body must be a JSON object'
+export const BAD_TX_BODY = `${BAD_BODY}, or the transaction in hexadecimal`
 
 /** Returns the members of a JSON object as arguments; undefined for another body. Null counts as not given. */
 export function argumentsOf(body: Buffer): ((name: string) => RawArgument) | undefined {
@@ -11,6 +12,12 @@ export function argumentsOf(body: Buffer): ((name: string) => RawArgument) | und
     if (value === undefined || value === null) return undefined
     return typeof value === 'string' || Array.isArray(value) ? value : JSON.stringify(value)
   }
+}
+
+/** Returns a body of hexadecimal digits as an argument; undefined for another body. */
+export function hexArgument(body: Buffer): ((name: string) => RawArgument) | undefined {
+  const text = body.toString('latin1').trim()
+  return /^[0-9a-f]+$/i.test(text) ? (name) => (name === 'hex' ? text : undefined) : undefined
 }
 
 function objectIn(body: Buffer): Readonly<Record<string, unknown>> | undefined {

@@ -6,7 +6,7 @@ import { codingFor, type Coding, LEAST_COMPRESSED, preferredCoding } from '../..
 import { type Encoding, JSON_ENCODING, matchesTag, type Media } from '../answering/encoding.js'
 import { type Failure, overLimit, OVERLOADED } from '../answering/failure.js'
 import { parseArguments } from '../reads/arguments.js'
-import { argumentsOf, BAD_BODY } from './body.js'
+import { argumentsOf, BAD_BODY, BAD_TX_BODY, hexArgument } from './body.js'
 import { type Broadcast, MAX_TX_BYTES, send, sendTransaction } from '../commands/send-transaction.js'
 import { TxRejected } from '../commands/broadcaster.js'
 import { addressHistoryCsv, beginHistoryCsv } from '../exports/history-csv.js'
@@ -385,8 +385,8 @@ export class Dispatcher {
     if (retryMs !== undefined && limit !== undefined) return failureAnswer(overLimit(retryMs, limit.policy))
     const body = await reading
     if (body === undefined) return errorAnswer('HW_BODY_TOO_LARGE', 'Body too large')
-    const argument = argumentsOf(body)
-    if (argument === undefined) return errorAnswer('HW_INVALID_ARGUMENT', BAD_BODY)
+    const argument = argumentsOf(body) ?? hexArgument(body)
+    if (argument === undefined) return errorAnswer('HW_INVALID_ARGUMENT', BAD_TX_BODY)
     try {
       return jsonAnswer(200, await send(argument, broadcast, { state, tables }), [NO_STORE])
     } catch (error) {

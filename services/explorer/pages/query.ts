@@ -1,5 +1,6 @@
 import { type Network, NETWORKS } from '../../../pipelines/chain/networks.js'
 import { decodeAddress } from '../../../pipelines/chain/address.js'
+import { searchText } from '../reads/chain/search-text.js'
 import type { Format } from './format.js'
 import type { Messages } from './messages/en.js'
 
@@ -21,7 +22,7 @@ export interface Known {
 /** Returns a sentence that explains why a query finds nothing. */
 export function explain(query: string, { t, f, height, network }: Known): string {
   const s = t.search
-  const text = query.trim()
+  const text = searchText(query)
   if (/^-\d+$/.test(text)) return s.negative
   if (/^\d{1,10}$/.test(text))
     return Number(text) > height ? s.future(f.number(text), f.number(height)) : s.hashUnknown
@@ -32,7 +33,7 @@ export function explain(query: string, { t, f, height, network }: Known): string
     const sign = /[^0-9a-f]/i.exec(text)?.[0]
     if (sign !== undefined) return s.notHex(sign)
   }
-  return explainAddress(text, { t, network }) ?? s.unknown(text)
+  return explainAddress(text, { t, network }) ?? s.unknown(query.trim())
 }
 
 /** Returns what is wrong with a text that looks like an address; undefined if it does not. */

@@ -1,6 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { search } from '../reads/chain/search.js'
 import { searchPrefix, SHORTEST_PREFIX } from '../reads/chain/search-prefix.js'
+import { searchText } from '../reads/chain/search-text.js'
 import { declareRead, NotFound, type ReadContext } from '../reads/read.js'
 import type { PrefixMatch, SearchResult } from '../reads/shapes.js'
 import { WrittenAnswer } from '../reads/written-answer.js'
@@ -35,7 +36,7 @@ export const suggestions = declareRead({
   args: { q, locale: localeArgument },
   answer: Type.Array(Suggestion),
   async resolve(context, { q, locale }) {
-    const text = q.trim()
+    const text = searchText(q)
     const lang = languageOfLocale(locale)
     const t = MESSAGES[lang]
     const f = formatOf(locale)
@@ -45,9 +46,10 @@ export const suggestions = declareRead({
     }
     if (text === '') return []
     const lower = text.toLowerCase()
+    const label = q.trim().toLowerCase()
     const labelled = definitions.labels
       .all()
-      .filter(({ label }) => label.toLowerCase().includes(lower))
+      .filter((each) => each.label.toLowerCase().includes(label))
       .slice(0, MOST)
       .map(({ label, category, address }) => item(category, `/address/${address}`, label))
     const [found, begun] = await Promise.all([matchOf(context, text.slice(0, 100)), beginning(context, text)])

@@ -254,6 +254,7 @@ describe('an explorer of the recorded chain', () => {
     expect(await search(tip.toUpperCase())).toEqual({ type: 'block', value: tip, query: tip.toUpperCase() })
     const [coinbase] = (await pipeline.get(`/block/${tip}/txs`)).body.items
     expect(await search(coinbase.txid)).toMatchObject({ type: 'transaction', value: coinbase.txid })
+    const { txid } = coinbase
     const { address } = coinbase.outputs[0].addresses[0]
     expect(await search(` ${String(address)} `)).toEqual({
       type: 'address',
@@ -262,9 +263,13 @@ describe('an explorer of the recorded chain', () => {
     })
     for (const q of ['99999999', 'ab'.repeat(32), 'nonsense', '%'])
       expect(await search(q)).toEqual({ error: 'Nothing matches', code: 'HW_NOT_FOUND' })
-    for (const q of ['', '  '])
+    for (const q of [txid, `"${txid}:0",`, `https://x/y/api/v1/tx/${txid}/status?${'x'.repeat(800)}`])
+      expect(await search(q)).toEqual({ type: 'transaction', value: txid, query: q })
+    const uri = `BITCOIN:${String(address).toUpperCase()}?amount=1`
+    expect(await search(uri)).toEqual({ type: 'address', value: address, query: uri })
+    for (const q of ['', '  ', 'x'.repeat(101), ` ${'x'.repeat(100)}`])
       expect(await search(q)).toEqual({
-        error: 'q must be 1 to 100 characters, not all of them spaces',
+        error: 'q must be 1 to 100 characters, not all of them spaces; a URL may have 1000',
         code: 'HW_INVALID_ARGUMENT',
       })
   })

@@ -1,10 +1,23 @@
 import { Type } from '@sinclair/typebox'
 import { addressOf } from '../../../../pipelines/chain/address.js'
+import { badArgument } from '../arguments.js'
 import { findBlock } from './block-rows.js'
 import { declareRead, NEVER, NotFound, type ReadContext } from '../read.js'
 import { confirmationsByTxid } from '../../tables/transactions.js'
 import { lastOfScript, scriptOf } from '../addresses/script.js'
 import { SearchResult } from '../shapes.js'
+import { searchText } from './search-text.js'
+
+/** The maximum length of a text that is no URL or URI. */
+const MAX_TEXT = 100
+
+const q = Type.String({
+  pattern: '\\S',
+  maxLength: 1000,
+  description:
+    'a height, a hash, a txid or an address; also in quotes, in a URL of this explorer or in a payment URI',
+  allowed: `1 to ${String(MAX_TEXT)} characters, not all of them spaces; a URL may have 1000`,
+})
 
 /** The search for a height, block hash, txid or address. The value of the answer is its canonical spelling. */
 export const search = declareRead({
@@ -12,18 +25,12 @@ export const search = declareRead({
   about: 'The block, transaction or address that a text identifies.',
   path: '/search',
   fresh: 'objects',
-  args: {
-    q: Type.String({
-      pattern: '\\S',
-      maxLength: 100,
-      description: 'a height, a hash, a txid or an address',
-      allowed: '1 to 100 characters, not all of them spaces',
-    }),
-  },
+  args: { q },
   answer: SearchResult,
   notFound: ['Nothing matches'],
-  async resolve(context, { q }) {
-    const text = q.trim()
+  async resolve(context, { q: query }) {
+    if (query.length > MAX_TEXT && !/[/:]/.test(query)) throw badArgument('q', q)
+    const text = searchText(query)
     const isHeight = /^\d{1,10}$/.test(text)
     const isHash = /^[0-9a-f]{64}$/i.test(text)
     const found = isHeight
@@ -31,7 +38,7 @@ export const search = declareRead({
       : isHash
         ? await matchHash(text.toLowerCase(), context)
         : await matchAddress(text, context)
-    if (found !== undefined) return { ...found, query: q }
+    if (found !== undefined) return { ...found, query }
     const namesNothing = !isHeight && !isHash && scriptOf(context, text) === undefined
     throw new NotFound('Nothing matches', isHeight ? Number(text) : namesNothing ? NEVER : 0)
   },
