@@ -195,6 +195,28 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the explorer in Chromium',
     await done(list)
   })
 
+  it('say that a page is beyond the end of its list, with a link to the last one', async () => {
+    const lists = [
+      ...['/blocks', '/op-returns', '/reorgs', '/supply?limit=20', '/block/30?limit=2'],
+      ...[`/address/${labelled}`, `/address/${labelled}?show=utxos`, '/de/blocks'],
+    ]
+    for (const path of lists) {
+      const pageOf = async (url: string) => (await fetch(pipeline.url + url)).text()
+      const beyond = await pageOf(`${path}${path.includes('?') ? '&' : '?'}page=9999`)
+      const found =
+        /(?:There is no page 9,999: the last one is|Seite 9.999 gibt es nicht: Die letzte ist) [\d,.]+\.\s*<a href="([^"]+)"/.exec(
+          beyond,
+        )
+      expect(found, path).not.toBeNull()
+      const last = found![1]!.replaceAll('&amp;', '&')
+      expect(last.startsWith(path), last).toBe(true)
+      expect(beyond).not.toContain('class="pager"')
+      const rows = /<tr id="|class="tx" id="/
+      expect(await pageOf(last), last).toMatch(rows)
+      expect(beyond.slice(beyond.indexOf('<main'))).not.toMatch(rows)
+    }
+  })
+
   it('say that the connection is lost, and show what was missed when it is back', async () => {
     const proxy = await forwarder(Number(new URL(pipeline.url).port))
     try {
@@ -301,9 +323,9 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the explorer in Chromium',
     }
   })
 
-  it('are not what API clients get at the same paths', async () => {
+  it('are not what clients that prefer JSON get at the same paths', async () => {
     for (const path of ['/', '/block/1', '/mempool']) {
-      const response = await fetch(pipeline.url + path)
+      const response = await fetch(pipeline.url + path, { headers: { accept: 'application/json' } })
       expect(response.status).toBe(404)
       expect(await response.json()).toEqual({
         error: 'Not Found',

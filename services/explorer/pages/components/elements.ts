@@ -122,7 +122,6 @@ export const share = (percent: number): Html =>
     <rect class="fill" width="${Math.min(100, Math.max(0, percent)).toFixed(2)}" height="4" />
   </svg>`
 
-/** Returns the links of a list with pages. */
 /** The number of characters of a text or of hexadecimal data that a page shows. */
 const MAX_PAYLOAD = 500
 
@@ -135,24 +134,49 @@ export function payload(text: string | null, hex: string, title?: string): Html 
     : html`${short}`
 }
 
-export function pager(
-  { t, f, to }: PageContext,
-  { page, total, limit }: { readonly page: number; readonly total: number; readonly limit: number },
-  path: string,
-): Html | undefined {
+interface ListPage {
+  readonly page: number
+  readonly total: number
+  readonly limit: number
+}
+
+/**
+ * Returns a page of a list with the links to its other pages.
+ * @param path that of the first page.
+ * @param none shown if the list is empty.
+ */
+export function paged(context: PageContext, list: ListPage, path: string, shown: Part, none = ''): Html {
+  const { t, f } = context
+  const last = Math.ceil(list.total / list.limit)
+  if (last === 0) return empty(none)
+  if (list.page <= last) return html`${shown}${pager(context, list, path)}`
+  return html`<p class="empty">
+    ${t.words.noSuchPage(f.number(list.page), f.number(last))}
+    <a href="${pageUrl(context, path, last)}">${t.words.last}</a>
+  </p>`
+}
+
+function pager(context: PageContext, { page, total, limit }: ListPage, path: string): Html | undefined {
+  const { t, f } = context
   const last = Math.ceil(total / limit)
   if (last <= 1) return undefined
-  const [bare, query] = path.split('?')
-  const link = (target: number, text: string, rel?: string): Html => {
-    const parameters = new URLSearchParams(query)
-    if (target > 1) parameters.set('page', String(target))
-    const search = parameters.toString()
-    const href = to(bare ?? '') + (search === '' ? '' : `?${search}`)
-    return target < 1 || target > last || target === page
+  const link = (target: number, text: string, rel?: string): Html =>
+    target < 1 || target > last || target === page
       ? html`<span class="soft">${text}</span>`
-      : html`<a href="${href}" ${rel === undefined ? undefined : html` rel="${rel}"`}>${text}</a>`
-  }
+      : html`<a
+          href="${pageUrl(context, path, target)}"
+          ${rel === undefined ? undefined : html` rel="${rel}"`}
+          >${text}</a
+        >`
   return html`<nav class="pager" aria-label="${t.words.page(f.number(page), f.number(last))}">
     ${link(1, t.words.first)}${link(page - 1, t.words.previous, 'prev')}<span>${t.words.page(f.number(page), f.number(last))}</span>${link(page + 1, t.words.next, 'next')}${link(last, t.words.last)}
   </nav>`
+}
+
+function pageUrl({ to }: PageContext, path: string, page: number): string {
+  const [bare = '', query] = path.split('?')
+  const parameters = new URLSearchParams(query)
+  if (page > 1) parameters.set('page', String(page))
+  const search = parameters.toString()
+  return to(bare) + (search === '' ? '' : `?${search}`)
 }

@@ -88,6 +88,7 @@ export const de: Messages = {
     details: 'Einzelheiten',
     verified: 'geprüft',
     page: (page, pages) => `Seite ${page} von ${pages}`,
+    noSuchPage: (page, pages) => `Seite ${page} gibt es nicht: Die letzte ist ${pages}.`,
     more: (count) => `${count} weitere`,
     txs: (count) => n(count, 'Transaktion', 'Transaktionen'),
     perVbyte: '/vB',

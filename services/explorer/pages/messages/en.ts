@@ -81,6 +81,7 @@ export const en = {
     details: 'Details',
     verified: 'verified',
     page: (page: string, pages: string) => `Page ${page} of ${pages}`,
+    noSuchPage: (page: string, pages: string) => `There is no page ${page}: the last one is ${pages}.`,
     more: (count: string) => `${count} more`,
     txs: (count: string) => n(count, 'transaction', 'transactions'),
     perVbyte: '/vB',

@@ -11,9 +11,8 @@ import {
   badge,
   blockLink,
   copyable,
-  empty,
   facts,
-  pager,
+  paged,
   quantum,
   section,
   stat,
@@ -121,7 +120,6 @@ function otherSpelling(address: string, network: Network): string | undefined {
 async function history(context: PageContext, address: string, page: number): Promise<Html> {
   const { t, f, read } = context
   const answer = await read(addressTransactions, { address, page, limit: ITEMS })
-  if (answer.items.length === 0) return empty(t.address.noHistory)
   const columns = [
     { title: t.words.transaction },
     { title: t.words.block },
@@ -139,7 +137,13 @@ async function history(context: PageContext, address: string, page: number): Pro
       >`,
     ],
   }))
-  return html`${table(t.address.history, columns, rows)}${pager(context, answer, `/address/${address}`)}`
+  return paged(
+    context,
+    answer,
+    `/address/${address}`,
+    table(t.address.history, columns, rows),
+    t.address.noHistory,
+  )
 }
 
 async function unspent(context: PageContext, address: string, page: number): Promise<Html> {
@@ -150,7 +154,6 @@ async function unspent(context: PageContext, address: string, page: number): Pro
     offset: (page - 1) * ITEMS,
     mempool: true,
   })
-  if (answer.items.length === 0) return empty(t.address.noUtxos)
   const columns = [
     { title: t.words.transaction },
     { title: t.words.block },
@@ -166,6 +169,12 @@ async function unspent(context: PageContext, address: string, page: number): Pro
     ],
   }))
   const { total, limit } = answer
-  const pages = pager(context, { page, total, limit }, `/address/${address}?show=utxos`)
-  return html`${table(t.address.utxos, columns, rows)}${pages}`
+  const path = `/address/${address}?show=utxos`
+  return paged(
+    context,
+    { page, total, limit },
+    path,
+    table(t.address.utxos, columns, rows),
+    t.address.noUtxos,
+  )
 }

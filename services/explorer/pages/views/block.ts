@@ -11,7 +11,7 @@ import {
   facts,
   hashLink,
   notice,
-  pager,
+  paged,
   section,
   share,
   stat,
@@ -79,8 +79,12 @@ export const block = declarePage({
       </details>
       ${section(
         t.block.transactions(f.number(txs.total)),
-        html`${txs.items.map((tx) => transactionCard(context, tx))}
-        ${pager(context, txs, `/block/${which}${limit === 25 ? '' : `?limit=${String(limit)}`}`)}`,
+        paged(
+          context,
+          txs,
+          `/block/${which}${limit === 25 ? '' : `?limit=${String(limit)}`}`,
+          txs.items.map((tx) => transactionCard(context, tx)),
+        ),
       )}`
     return { title, body, json: `/block/${which}` }
   },

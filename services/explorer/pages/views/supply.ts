@@ -3,7 +3,7 @@ import { percentOf } from '../../../../pipelines/chain/decimal.js'
 import { limit, page } from '../../reads/arguments.js'
 import { richList, summary, supply as supplyRead } from '../../reads/statistics/statistics.js'
 import { chart } from '../components/chart.js'
-import { addressLink, heading, pager, quantum, section, share, stat, stats } from '../components/elements.js'
+import { addressLink, heading, paged, quantum, section, share, stat, stats } from '../components/elements.js'
 import { table } from '../components/table.js'
 import { declarePage } from '../page.js'
 import { activity } from '../series.js'
@@ -50,7 +50,7 @@ export const supply = declarePage({
       stat(t.supply.utxos, f.number(coins.utxoCount)),
       stat(t.supply.addresses, f.number(state.activeAddresses)),
     ])}
-    ${section(t.supply.richList, html`${table(t.supply.richList, columns, rows)}${pager(context, rich, '/supply')}`)}
+    ${section(t.supply.richList, paged(context, rich, `/supply${limit === 50 ? '' : `?limit=${String(limit)}`}`, table(t.supply.richList, columns, rows)))}
     ${section(t.supply.activity, chart(context, days))}`
     return { ...t.supply, body, json: '/stats/supply' }
   },

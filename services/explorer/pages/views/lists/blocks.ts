@@ -2,7 +2,7 @@ import { html } from '../../../../design/html.js'
 import { limit, page } from '../../../reads/arguments.js'
 import { blocks as blocksRead } from '../../../reads/chain/blocks.js'
 import { fullness } from '../../components/blocks.js'
-import { blockLink, hashLink, heading, pager, share } from '../../components/elements.js'
+import { blockLink, hashLink, heading, paged, share } from '../../components/elements.js'
 import { table } from '../../components/table.js'
 import { declarePage } from '../../page.js'
 
@@ -35,8 +35,9 @@ export const blocks = declarePage({
         f.amount(block.total_fees),
       ],
     }))
-    const body = html`${heading(t.blocks.title, t.blocks.about)} ${table(t.blocks.title, columns, rows)}
-    ${pager(context, answer, `/blocks${args.limit === 30 ? '' : `?limit=${String(args.limit)}`}`)}`
+    const path = `/blocks${args.limit === 30 ? '' : `?limit=${String(args.limit)}`}`
+    const body = html`${heading(t.blocks.title, t.blocks.about)}
+    ${paged(context, answer, path, table(t.blocks.title, columns, rows))}`
     return { ...t.blocks, body, json: `/blocks?page=${String(args.page)}&limit=${String(args.limit)}` }
   },
 })

@@ -1,7 +1,7 @@
 import { html } from '../../../../design/html.js'
 import { page } from '../../../reads/arguments.js'
 import { opReturns as opReturnsRead } from '../../../reads/chain/op-returns.js'
-import { blockLink, empty, heading, pager, txLink } from '../../components/elements.js'
+import { blockLink, heading, paged, txLink } from '../../components/elements.js'
 import { table } from '../../components/table.js'
 import { declarePage } from '../../page.js'
 
@@ -34,9 +34,9 @@ export const opReturns = declarePage({
         f.time(timestamp),
       ],
     }))
-    const pages = pager(context, { page, total, limit: ITEMS }, '/op-returns')
+    const list = { page, total, limit: ITEMS }
     const body = html`${heading(t.opReturns.title, t.opReturns.about)}
-    ${rows.length === 0 ? empty(t.opReturns.none) : html`${table(t.opReturns.title, columns, rows)}${pages}`}`
+    ${paged(context, list, '/op-returns', table(t.opReturns.title, columns, rows), t.opReturns.none)}`
     return { ...t.opReturns, body, json: `/op-returns?offset=${String(offset)}` }
   },
 })

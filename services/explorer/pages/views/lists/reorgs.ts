@@ -1,7 +1,7 @@
 import { html, type Html } from '../../../../design/html.js'
 import { page } from '../../../reads/arguments.js'
 import { reorgs as reorgsRead } from '../../../reads/chain/reorgs.js'
-import { blockLink, empty, hashLink, heading, pager } from '../../components/elements.js'
+import { blockLink, hashLink, heading, paged } from '../../components/elements.js'
 import { table } from '../../components/table.js'
 import { declarePage } from '../../page.js'
 
@@ -31,13 +31,10 @@ export const reorgs = declarePage({
       { title: t.reorgs.disconnected },
       { title: t.reorgs.connected },
     ]
+    const shown = html`<p>${t.reorgs.counted(f.number(answer.total))}</p>
+      ${table(t.reorgs.title, columns, rows)}`
     const body = html`${heading(t.reorgs.title, t.reorgs.about)}
-    ${
-      answer.total === 0
-        ? empty(t.reorgs.none)
-        : html`<p>${t.reorgs.counted(f.number(answer.total))}</p>
-            ${table(t.reorgs.title, columns, rows)}${pager(context, answer, '/reorgs')}`
-    }`
+    ${paged(context, answer, '/reorgs', shown, t.reorgs.none)}`
     return { ...t.reorgs, body, json: '/reorgs' }
   },
 })
