@@ -1,6 +1,7 @@
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { RETENTION_MS } from '../../pipelines/log/port.js'
+import { MAX_BODY } from '../../services/explorer/http/body.js'
 import { customSchemas, faultsIn } from './custom-resources.js'
 import { commandOf, faultsOf } from './settings.js'
 import { type Document, documents, ran, tool } from './tools.js'
@@ -106,15 +107,46 @@ describe('kubernetes', () => {
 
   it('connects each ingress to a port of a service, and that to a port of its pods', () => {
     for (const { spec } of of('Ingress')) {
-      expect(spec.tls[0].hosts).toEqual(spec.rules.map(({ host }: Document) => host))
-      for (const { backend, path } of spec.rules[0].http.paths) {
-        expect(path).not.toMatch(/metrics/)
+      expect(spec.tls.flatMap(({ hosts }: Document) => hosts)).toEqual(
+        spec.rules.map(({ host }: Document) => host),
+      )
+      for (const { backend } of spec.rules.flatMap(({ http }: Document) => http.paths)) {
         const service = of('Service').find(({ metadata }) => metadata.name === backend.service.name)
         const port = service.spec.ports.find(({ name }: Document) => name === backend.service.port.name)
         const deployment = of('Deployment').find(({ metadata }) => metadata.name === backend.service.name)
         expect(containerOf(deployment).ports.map(({ name }: Document) => name)).toContain(port.targetPort)
       }
     }
+  })
+
+  it('exposes all paths of the services, but no metrics', () => {
+    for (const { spec, metadata } of of('Ingress').filter(({ metadata }) => metadata.name !== 'metrics'))
+      expect(spec.rules[0].http.paths, metadata.name).toMatchObject([{ path: '/', pathType: 'Prefix' }])
+    const denied = of('Ingress').find(({ metadata }) => metadata.name === 'metrics')
+    expect(denied.metadata.annotations).toEqual({
+      'nginx.ingress.kubernetes.io/denylist-source-range': '0.0.0.0/0,::/0',
+    })
+    const servers = of('Ingress').filter(({ metadata }) => ['explorer', 'docs'].includes(metadata.name))
+    expect(denied.spec.rules.map(({ host }: Document) => host)).toEqual(
+      servers.map(({ spec }) => spec.rules[0].host),
+    )
+    for (const { http } of denied.spec.rules) expect(http.paths).toMatchObject([{ path: '/metrics' }])
+  })
+
+  it('accepts every body that the explorer accepts', () => {
+    const explorer = of('Ingress').find(({ metadata }) => metadata.name === 'explorer')
+    const size = explorer.metadata.annotations['nginx.ingress.kubernetes.io/proxy-body-size']
+    expect(size).toBe(String(MAX_BODY))
+  })
+
+  it('has the settings of the proxy for errors of the controller', () => {
+    const [{ data }] = documents(`${FOLDER}/ingress-nginx.example`)
+    const directives = (text: string): string => text.replace(/#.*$/gm, '').replace(/\s+/g, ' ').trim()
+    const conf = directives(readFileSync('deploy/proxy/nginx.conf', 'utf8'))
+    expect(conf).toContain(directives(data['http-snippet']))
+    expect(directives(data['server-snippet'])).toBe(
+      directives(readFileSync('deploy/proxy/failures.conf', 'utf8')),
+    )
   })
 
   it('keeps a pod of every replicated process running during a disruption', () => {

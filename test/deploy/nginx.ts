@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from 'node:net'
@@ -32,6 +32,8 @@ export class Nginx {
   /** Writes the files; `openssl` makes the certificate. */
   static async prepare(programs: { nginx: string; openssl: string }, behind: Behind): Promise<Nginx> {
     const folder = mkdtempSync(join(tmpdir(), 'headwater-nginx-'))
+    // The workers of a process of root are those of another user, who writes large bodies here.
+    chmodSync(folder, 0o755)
     const [port, plain, health] = [await freePort(), await freePort(), await freePort()]
     mkdirSync(join(folder, 'tls'))
     const key = ['-keyout', join(folder, 'tls/privkey.pem'), '-out', join(folder, 'tls/fullchain.pem')]
@@ -62,6 +64,7 @@ export class Nginx {
     ])
     writeFileSync(join(folder, 'nginx.conf'), conf)
     writeFileSync(join(folder, 'upstreams.conf'), upstreams)
+    copyFileSync('deploy/proxy/failures.conf', join(folder, 'failures.conf'))
     return new Nginx(programs.nginx, folder, port, plain)
   }
 

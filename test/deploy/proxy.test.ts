@@ -1,10 +1,13 @@
 import { createServer, type ClientHttp2Session, connect, type Http2Server } from 'node:http2'
+import type { IncomingHttpHeaders } from 'node:http'
 import { request } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { startSimnode } from '../../services/simnode/node.js'
 import { buildChain } from '../../services/simnode/chain/sim-chain.js'
+import { MAX_BODY } from '../../services/explorer/http/body.js'
+import { freePort } from '../../services/ports.js'
 import { useEngine } from '../harness/engine.js'
 import { Pipeline } from '../harness/pipeline.js'
 import { until } from '../harness/until.js'
@@ -17,10 +20,18 @@ const [nginx, openssl] = [tool('nginx'), tool('openssl')]
 
 interface HttpRequest {
   readonly path?: string
+  /** Sent by POST. */
+  readonly body?: string
   /** The address of the client's own end. */
   readonly from?: string
   readonly host?: string
   readonly headers?: Readonly<Record<string, string>>
+}
+
+interface Received {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly text: string
 }
 
 describe.skipIf(nginx === undefined || openssl === undefined)('the proxy before an explorer', () => {
@@ -47,7 +58,7 @@ describe.skipIf(nginx === undefined || openssl === undefined)('the proxy before 
     })
     await new Promise<void>((resolve) => grpc.listen(0, '127.0.0.1', resolve))
     const explorer = Number(new URL(pipeline.url).port)
-    const behind = { explorer, explorerGrpc: (grpc.address() as AddressInfo).port, docs: explorer }
+    const behind = { explorer, explorerGrpc: (grpc.address() as AddressInfo).port, docs: await freePort() }
     proxy = await Nginx.prepare({ nginx: nginx!, openssl: openssl! }, behind)
     await proxy.start()
   })
@@ -58,27 +69,33 @@ describe.skipIf(nginx === undefined || openssl === undefined)('the proxy before 
     await node.close()
   })
 
-  function ask({
+  const ask = async (asked: HttpRequest): Promise<number> => (await receive(asked)).status
+
+  function receive({
     path = '/api/v1/stats/summary',
     from = '127.0.0.1',
     host,
     headers = {},
-  }: HttpRequest): Promise<number> {
+    body,
+  }: HttpRequest): Promise<Received> {
     return new Promise((resolve, reject) => {
       request(
         {
+          method: body === undefined ? 'GET' : 'POST',
           ...{ host: '127.0.0.1', port: proxy.port, path, localAddress: from, agent: false },
           ...{ rejectUnauthorized: false, servername: host ?? 'explorer.example' },
           headers: { host: host ?? 'explorer.example', ...headers },
         },
         (response) => {
-          response.resume().on('end', () => {
-            resolve(response.statusCode ?? 0)
+          let text = ''
+          response.setEncoding('utf8').on('data', (part: string) => (text += part))
+          response.on('end', () => {
+            resolve({ status: response.statusCode ?? 0, headers: response.headers, text })
           })
         },
       )
         .on('error', reject)
-        .end()
+        .end(body)
     })
   }
 
@@ -121,16 +138,60 @@ describe.skipIf(nginx === undefined || openssl === undefined)('the proxy before 
     const open = Array.from({ length: SOCKETS_PER_ADDRESS }, () => socket('/ws', '127.0.0.7'))
     await until('all are open', () => open.every(({ readyState }) => readyState === WebSocket.OPEN))
     const beyond = socket('/ws', '127.0.0.7')
-    let refusal: number | undefined
-    beyond.on('unexpected-response', (_, response) => {
-      refusal = response.statusCode
-      beyond.terminate()
+    const refusal = new Promise<Received>((resolve) => {
+      beyond.on('unexpected-response', (_, response) => {
+        const { statusCode: status = 0, headers } = response
+        response.on('data', (text: Buffer) => {
+          resolve({ status, headers, text: text.toString() })
+        })
+      })
     })
-    await until('it is refused', () => refusal !== undefined)
-    expect(refusal).toBe(429)
+    expectFailure(await refusal, 429, { error: 'Too many connections', retry_after_ms: 1000 })
+    expect((await refusal).headers['retry-after']).toBe('1')
+    beyond.terminate()
     const other = socket('/ws', '127.0.0.8')
     await until('another address is let in', () => other.readyState === WebSocket.OPEN)
     for (const each of [...open, other]) each.close()
+  })
+
+  /** Checks an error of the proxy itself, which has the form of the errors of the explorer. */
+  function expectFailure({ status, headers, text }: Received, expected: number, body: object): void {
+    expect(status).toBe(expected)
+    expect(headers).toMatchObject({
+      'content-type': 'application/json',
+      'access-control-allow-origin': '*',
+      'cache-control': 'no-store',
+      'strict-transport-security': 'max-age=31536000',
+      'x-content-type-options': 'nosniff',
+    })
+    expect(JSON.parse(text)).toEqual(body)
+  }
+
+  it('passes every body that the explorer accepts, and refuses larger ones as the explorer does', async () => {
+    const from = '127.0.0.11'
+    const addresses = ['x'.repeat(70_000)]
+    const many = await receive({ path: '/api/v1/addresses', from, body: JSON.stringify({ addresses }) })
+    expect(many.status).toBe(400)
+    expect(JSON.parse(many.text)).toMatchObject({ code: 'HW_INVALID_ARGUMENT' })
+    const largest = 'x'.repeat(MAX_BODY)
+    expect(await ask({ path: '/api/v1/tx/send', from, body: largest })).toBe(404)
+    const tooLarge = { error: 'Body too large', code: 'HW_BODY_TOO_LARGE' }
+    const beyond = await receive({ path: '/api/v1/tx/send', from, body: `${largest}x` })
+    expectFailure(beyond, 413, tooLarge)
+    const own = await receive({ path: '/api/v1/addresses', from, body: 'x'.repeat(300_000) })
+    expect([own.status, JSON.parse(own.text)]).toEqual([413, tooLarge])
+  })
+
+  it('answers with JSON for pages of any origin if it cannot reach the service', async () => {
+    const unreachable = await receive({ host: 'docs.explorer.example', path: '/guide', from: '127.0.0.12' })
+    expectFailure(unreachable, 502, { error: 'Bad Gateway' })
+    expect(unreachable.headers['retry-after']).toBe('1')
+    const other = await receive({ host: 'other.example', from: '127.0.0.12' })
+    expectFailure(other, 421, { error: 'Misdirected Request' })
+    const metrics = { path: '/metrics', from: '127.0.0.12' }
+    const hidden = { error: 'Not Found', code: 'HW_NOT_FOUND' }
+    expectFailure(await receive(metrics), 404, hidden)
+    expectFailure(await receive({ ...metrics, host: 'docs.explorer.example' }), 404, hidden)
   })
 
   it('exposes neither metrics nor other hosts nor plain HTTP', async () => {

@@ -6,8 +6,8 @@ import { codingFor, type Coding, LEAST_COMPRESSED, preferredCoding } from '../..
 import { type Encoding, JSON_ENCODING, matchesTag, type Media } from '../answering/encoding.js'
 import { type Failure, overLimit, OVERLOADED } from '../answering/failure.js'
 import { parseArguments } from '../reads/arguments.js'
-import { argumentsOf, BAD_BODY, BAD_TX_BODY, hexArgument } from './body.js'
-import { type Broadcast, MAX_TX_BYTES, send, sendTransaction } from '../commands/send-transaction.js'
+import { argumentsOf, BAD_BODY, BAD_TX_BODY, hexArgument, MAX_BODY } from './body.js'
+import { type Broadcast, send, sendTransaction } from '../commands/send-transaction.js'
 import { TxRejected } from '../commands/broadcaster.js'
 import { addressHistoryCsv, beginHistoryCsv } from '../exports/history-csv.js'
 import { Documents } from '../description/documents.js'
@@ -65,8 +65,6 @@ export interface DispatcherParts extends ReaderParts {
 const BROADCAST: Route = { pattern: API + sendTransaction.path, target: 'broadcast', methods: POST }
 /** The maximum size of the body of a read: far more than its arguments need. */
 const MAX_READ_BODY = 256 * 1024
-/** The same for a transaction: its hex, and what is around it. */
-const MAX_TX_BODY = 2 * MAX_TX_BYTES + 1_024
 /** The maximum number of files that are sent at the same time. */
 const MAX_EXPORTS = 16
 const CSV_TYPE = ['content-type', 'text/csv; charset=utf-8'] as const
@@ -298,7 +296,7 @@ export class Dispatcher {
     if (endpoint !== undefined || request.method !== 'POST') return endpoint?.maxBodyBytes
     const route = this.#match(request.path)?.route
     if (route?.methods !== POST) return undefined
-    return route === BROADCAST ? MAX_TX_BODY : MAX_READ_BODY
+    return route === BROADCAST ? MAX_BODY : MAX_READ_BODY
   }
 
   #endpointOf(request: Pick<Request, 'path'>): Endpoint | undefined {
@@ -380,7 +378,7 @@ export class Dispatcher {
     if (broadcast === undefined) return unknownRoute(request)
     const { limit } = broadcast
     const taking = limit?.take(request.origin())
-    const reading = typeof taking === 'number' ? undefined : request.body(MAX_TX_BODY)
+    const reading = typeof taking === 'number' ? undefined : request.body(MAX_BODY)
     const retryMs = await taking
     if (retryMs !== undefined && limit !== undefined) return failureAnswer(overLimit(retryMs, limit.policy))
     const body = await reading

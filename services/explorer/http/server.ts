@@ -13,6 +13,7 @@ import type { Origin } from '../../limits/client-address.js'
 import { Backlog } from './backlog.js'
 import { MAX_COPIED_BYTES, slicesOf, WaitingBodies } from './waiting-bodies.js'
 import type { Answer, Request, RequestHead } from './answer.js'
+import { MAX_BODY } from './body.js'
 import { BAD_ADDRESS, MAX_ADDRESSES, TOO_MANY_ADDRESSES } from '../feed/address-feed.js'
 import {
   BEHIND_WAIT_MS,
@@ -52,7 +53,6 @@ export interface ServerParts {
 const SOCKET_PATHS = ['/ws', '/api/v1/ws'] as const
 /** Bytes that may wait for a client. Beyond this it is disconnected, and can reconnect with `since`. */
 const MAX_BACKPRESSURE = 4 * 2 ** 20
-const MAX_BODY_BYTES = 64 * 1024
 /** A longer message of a client closes its connection with status 1009. */
 const MAX_MESSAGE_BYTES = 16 * 1024
 /**
@@ -566,10 +566,13 @@ interface Ending {
   readonly isLast: boolean
 }
 
-/** Returns whether the body is large or of unknown length: the connection then closes after the answer. Other bodies are skipped. */
+/**
+ * Returns whether the body is larger than any that the API accepts, or of unknown length: the connection then closes after the answer.
+ * Other bodies are skipped, because a proxy that is still sending one would take the end of the connection for a failure.
+ */
 function hasLargeBody(req: HttpRequest): boolean {
   const length = req.getHeader('content-length')
-  return (length !== '' && Number(length) > MAX_BODY_BYTES) || req.getHeader('transfer-encoding') !== ''
+  return (length !== '' && Number(length) > MAX_BODY) || req.getHeader('transfer-encoding') !== ''
 }
 
 function writeHead(
