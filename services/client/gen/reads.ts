@@ -1175,7 +1175,7 @@ export interface Reads {
   /** The block, transaction or address that a text identifies. */
   search: {
     arguments: {
-      /** A height, a hash, a txid or an address; also in quotes, in a URL of this explorer or in a payment URI: 1 to 100 characters, not all of them spaces; a URL may have 1000. */
+      /** A height, a hash, a txid or an address; also in quotes, in a URL of this explorer or in a payment URI: 1 to 100 characters, not all of them spaces; a URL may have 380. */
       q: string
     }
     answer: SearchResult

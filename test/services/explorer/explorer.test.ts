@@ -263,13 +263,13 @@ describe('an explorer of the recorded chain', () => {
     })
     for (const q of ['99999999', 'ab'.repeat(32), 'nonsense', '%'])
       expect(await search(q)).toEqual({ error: 'Nothing matches', code: 'HW_NOT_FOUND' })
-    for (const q of [txid, `"${txid}:0",`, `https://x/y/api/v1/tx/${txid}/status?${'x'.repeat(800)}`])
+    for (const q of [txid, `"${txid}:0",`, `https://x/y/api/v1/tx/${txid}/status?${'x'.repeat(280)}`])
       expect(await search(q)).toEqual({ type: 'transaction', value: txid, query: q })
     const uri = `BITCOIN:${String(address).toUpperCase()}?amount=1`
     expect(await search(uri)).toEqual({ type: 'address', value: address, query: uri })
-    for (const q of ['', '  ', 'x'.repeat(101), ` ${'x'.repeat(100)}`])
+    for (const q of ['', '  ', 'x'.repeat(101), ` ${'x'.repeat(100)}`, `https://${'é'.repeat(100)}`])
       expect(await search(q)).toEqual({
-        error: 'q must be 1 to 100 characters, not all of them spaces; a URL may have 1000',
+        error: 'q must be 1 to 100 characters, not all of them spaces; a URL may have 380',
         code: 'HW_INVALID_ARGUMENT',
       })
   })

@@ -114,9 +114,9 @@ describe('a request line in two segments', () => {
       const values = Object.keys(read.args).map((name) => {
         const { inside, plausible } = edgesOf(read, name)
         const { maxLength = 0, format } = read.args[name] as { maxLength?: number; format?: string }
-        // Of what JavaScript counts as one character, these take the most bytes in a URL: nine.
-        const long = isInPath(read, name) ? '' : '€'.repeat(maxLength)
-        const texts = format === 'date' ? ['2026-11-22'] : [...inside, ...plausible, long]
+        // Of what JavaScript counts as one character, the first take the most bytes in a URL: nine. A longer text is ASCII: three.
+        const long = isInPath(read, name) ? [] : ['€'.repeat(Math.min(100, maxLength)), '/'.repeat(maxLength)]
+        const texts = format === 'date' ? ['2026-11-22'] : [...inside, ...plausible, ...long]
         const spelled = texts.map((text) => encodeURIComponent(text).length)
         return [name, texts[spelled.indexOf(Math.max(...spelled))] ?? '']
       })

@@ -10,13 +10,18 @@ import { searchText } from './search-text.js'
 
 /** The maximum length of a text that is no URL or URI. */
 const MAX_TEXT = 100
+/** That of a URL or URI: percent-encoded, its request line still fits into one TCP segment. */
+const MAX_URL = 380
+/** ASCII that may be a URL or a URI. */
+// eslint-disable-next-line no-control-regex -- includes the line break after a pasted text
+const URL_LIKE = /^[\x00-\x7f]*[/:][\x00-\x7f]*$/
 
 const q = Type.String({
   pattern: '\\S',
-  maxLength: 1000,
+  maxLength: MAX_URL,
   description:
     'a height, a hash, a txid or an address; also in quotes, in a URL of this explorer or in a payment URI',
-  allowed: `1 to ${String(MAX_TEXT)} characters, not all of them spaces; a URL may have 1000`,
+  allowed: `1 to ${String(MAX_TEXT)} characters, not all of them spaces; a URL may have ${String(MAX_URL)}`,
 })
 
 /** The search for a height, block hash, txid or address. The value of the answer is its canonical spelling. */
@@ -29,7 +34,7 @@ export const search = declareRead({
   answer: SearchResult,
   notFound: ['Nothing matches'],
   async resolve(context, { q: query }) {
-    if (query.length > MAX_TEXT && !/[/:]/.test(query)) throw badArgument('q', q)
+    if (query.length > MAX_TEXT && !URL_LIKE.test(query)) throw badArgument('q', q)
     const text = searchText(query)
     const isHeight = /^\d{1,10}$/.test(text)
     const isHash = /^[0-9a-f]{64}$/i.test(text)

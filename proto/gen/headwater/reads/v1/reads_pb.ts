@@ -1684,7 +1684,7 @@ export const NetworkHashrateResponseSchema: GenMessage<NetworkHashrateResponse> 
 export type SearchRequest = Message<"headwater.reads.v1.SearchRequest"> & {
   /**
    * A height, a hash, a txid or an address; also in quotes, in a URL of this explorer or in a payment URI: 1 to 100
-   * characters, not all of them spaces; a URL may have 1000.
+   * characters, not all of them spaces; a URL may have 380.
    *
    * @generated from field: string q = 1;
    */
