@@ -309,6 +309,15 @@ const SETTINGS = {
     ['http', 'https'],
     'The public URL of the documentation service, to which the explorer links. Not set: taken from each request.',
   ),
+  basePath: optional(
+    { env: 'BASE_PATH', type: 'path of a URL' },
+    'The path below which a proxy serves the explorer, such as `/explorer`. The proxy may remove it from requests or pass it on. Not set: the explorer has a host of its own.',
+    (given) => {
+      if (!/^(\/[\w.~-]+)*\/?$/.test(given))
+        throw new UsageError(`must be a path such as /explorer, got '${given}'`)
+      return given.replace(/\/$/, '')
+    },
+  ),
   explorerUrl: url(
     'EXPLORER_URL',
     ['http', 'https'],

@@ -73,6 +73,8 @@ export interface ExplorerOptions {
   /** The public URL of the documentation, to which pages link. Not set: `docsPort` at the host of each request. */
   readonly docsUrl?: string | undefined
   readonly docsPort?: number
+  /** The path below which clients reach the explorer. Not set: the root. */
+  readonly basePath?: string | undefined
   /** Set if this is one of several processes that share the ports. */
   readonly member?: Member | undefined
 }
@@ -95,7 +97,7 @@ const AUDIT_EVERY_MS = 30_000
 
 /** Starts an explorer: follows the log, serves HTTP, WebSocket and gRPC. @throws PortTaken, StartRefused if it cannot listen. */
 export async function startExplorer(options: ExplorerOptions): Promise<Explorer> {
-  const { host = '127.0.0.1', port, db, log, logger, member } = options
+  const { host = '127.0.0.1', port, db, log, logger, member, basePath } = options
   const stop = new AbortController()
   const database = new AvailableDatabase(db, logger)
   const tables = new ServingTables(new Tables(database))
@@ -156,7 +158,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
   const endpoints: Record<string, Endpoint> = assets()
   const lags = () => consumerLags(log, { committed: heads.next - 1, node: mempool.next - 1 })
   const pages = new Site({
-    assets: loadAssets(),
+    assets: loadAssets(basePath),
     status: { health, lags },
     openApi: () => JSON.parse(dispatcher.openApi) as OpenApi,
     reader: () => dispatcher.reader,
@@ -166,11 +168,11 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
   const dispatcher: Dispatcher = new Dispatcher({
     broadcast,
     ...{ reads: READS, endpoints, state, tables, node, definitions, health, metrics, logger, limit, token },
-    pages,
+    ...{ pages, basePath },
     metricsText: member?.metricsText,
     refreshHeads: () => heads.refresh(),
   })
-  endpoints['/graphql'] = new GraphqlEndpoint(operations, dispatcher.reader)
+  endpoints['/graphql'] = new GraphqlEndpoint(operations, dispatcher.reader, basePath)
   const server: Server = new Server({
     answer: (request) => dispatcher.answer(request),
     ready: (url, head) => dispatcher.ready(url, head),
@@ -180,6 +182,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     subscribeAddress: (address, since, send) =>
       addresses.subscribe(address, since, (message) => send(addressText(message))),
     react: (text) => (text === undefined ? failure('messages must be text') : reactTo(feed, text)),
+    basePath,
     protocol: subscriptionProtocol({
       operations,
       feed,

@@ -35,6 +35,7 @@ export async function serve(context: ServiceContext): Promise<void> {
     healthToken: config.healthApiToken,
     docsUrl: config.siteUrl,
     docsPort: config.docsPort,
+    basePath: config.basePath,
   })
   logger.info({ url: explorer.url, grpc: explorer.grpcAddress }, 'explorer listening')
   const refused = await Promise.race([explorer.upgraded, untilAborted(signal).then(() => undefined)])

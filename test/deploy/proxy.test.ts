@@ -69,7 +69,7 @@ describe.skipIf(nginx === undefined || openssl === undefined)('the proxy before 
     await node.close()
   })
 
-  const ask = async (asked: HttpRequest): Promise<number> => (await receive(asked)).status
+  const ask = async (sent: HttpRequest): Promise<number> => (await receive(sent)).status
 
   function receive({
     path = '/api/v1/stats/summary',

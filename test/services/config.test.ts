@@ -34,6 +34,13 @@ suite('the configuration', () => {
     for (const fault of error.errors) expect(error.message).toContain(fault)
   })
 
+  it('has a base path without a slash at its end', () => {
+    const of = (text: string) => loadConfig({ BASE_PATH: text }).basePath
+    expect([of(''), of('/'), of('/a'), of('/a/b-1.x/')]).toEqual([undefined, '', '/a', '/a/b-1.x'])
+    for (const text of ['a', 'https://x/a', '//x', '/a?b', '/a b', '/"'])
+      expect(() => of(text), text).toThrow('BASE_PATH must be a path such as /explorer')
+  })
+
   it('treats an empty variable as not set and ignores unknown ones', () => {
     expect(loadConfig({ EXPLORER_PORT: '', NODE_RPC_URL: ' ', SOMETHING_ELSE: 'x' }).explorerPort).toBe(8080)
   })

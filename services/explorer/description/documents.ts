@@ -15,7 +15,7 @@ export class Documents {
   /** @param enabled what the operator has configured. */
   constructor(
     private readonly reads: readonly Read[],
-    private readonly enabled: Pick<Described, 'hasToken' | 'hasBroadcast'>,
+    private readonly enabled: Pick<Described, 'hasToken' | 'hasBroadcast' | 'basePath'>,
   ) {}
 
   /** Returns OpenAPI 3.1 for REST, or AsyncAPI 3.0 for the WebSocket feed. */

@@ -21,12 +21,14 @@ export interface Described {
   readonly hasToken: boolean
   /** True if transactions may be broadcast. */
   readonly hasBroadcast: boolean
+  /** The path below which clients reach the explorer. */
+  readonly basePath?: string | undefined
 }
 
 const pathOf = (path: string): string => `/api/v1${path.replace(/:(\w+)/g, '{$1}')}`
 
 /** Returns the description of the REST API, in OpenAPI 3.1. */
-export function openApi({ reads, examples, hasToken, hasBroadcast }: Described): Json {
+export function openApi({ reads, examples, hasToken, hasBroadcast, basePath = '' }: Described): Json {
   const components = new Components()
   const paths = reads.map((read): [string, Json] => [
     pathOf(read.path),
@@ -35,7 +37,7 @@ export function openApi({ reads, examples, hasToken, hasBroadcast }: Described):
   return {
     openapi: '3.1.0',
     info: { title: 'Headwater explorer', version: '1', description: DESCRIPTION, license: LICENSE },
-    servers: [{ url: '/' }],
+    servers: [{ url: basePath === '' ? '/' : basePath }],
     paths: {
       ...Object.fromEntries(paths),
       ...historyFile(components),

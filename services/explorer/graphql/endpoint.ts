@@ -44,7 +44,11 @@ export class GraphqlEndpoint implements Endpoint {
   readonly #reader: Reader
   readonly #handle: Handler<Exchange>
 
-  constructor(operations: Operations, reader: Reader) {
+  constructor(
+    operations: Operations,
+    reader: Reader,
+    private readonly basePath = '',
+  ) {
     this.#operations = operations
     this.#reader = reader
     this.#handle = createHandler<Exchange>({
@@ -55,7 +59,8 @@ export class GraphqlEndpoint implements Endpoint {
 
   answer(request: Request): Answer | Promise<Answer> {
     const { method, accept, query } = request
-    if (method !== 'POST' && asksForHtml(accept) && !new URLSearchParams(query).has('query')) return page()
+    if (method !== 'POST' && asksForHtml(accept) && !new URLSearchParams(query).has('query'))
+      return page(this.basePath)
     const [token, origin] = [request.authorization(), request.origin()]
     const body = method === 'POST' ? request.body(MAX_BODY_BYTES) : undefined
     return this.#answer({ ...request, authorization: () => token, origin: () => origin }, body)

@@ -24,21 +24,21 @@ const root = ReactDOM.createRoot(document.getElementById('graphiql'))
 root.render(React.createElement(GraphiQL, { fetcher, defaultQuery: '{\\n  chain { height tip }\\n  blocks(limit: 5) { items { height hash tx_count } }\\n}\\n' }))
 `
 
-const PAGE = `<!doctype html>
+const pageAt = (folder: string): string => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <title>GraphiQL</title>
 <link rel="icon" href="data:,">
-<link rel="stylesheet" href="${FOLDER}graphiql.css">
+<link rel="stylesheet" href="${folder}graphiql.css">
 <style>body { margin: 0 } #graphiql { height: 100vh }</style>
 </head>
 <body>
 <div id="graphiql"></div>
-<script src="${FOLDER}react.js"></script>
-<script src="${FOLDER}react-dom.js"></script>
-<script src="${FOLDER}graphiql.js"></script>
-<script src="${FOLDER}start.js"></script>
+<script src="${folder}react.js"></script>
+<script src="${folder}react-dom.js"></script>
+<script src="${folder}graphiql.js"></script>
+<script src="${folder}start.js"></script>
 </body>
 </html>
 `
@@ -50,8 +50,8 @@ connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 const HOUR = 'public, max-age=3600'
 
-/** Returns the page of GraphiQL. */
-export function page(): Answer {
+/** Returns the page of GraphiQL. @param basePath the path below which clients reach the explorer. */
+export function page(basePath: string): Answer {
   return {
     status: 200,
     headers: [
@@ -59,7 +59,7 @@ export function page(): Answer {
       ['vary', 'accept'],
       ['cache-control', 'no-cache'],
     ],
-    body: Buffer.from(PAGE),
+    body: Buffer.from(pageAt(basePath + FOLDER)),
     policy: POLICY,
   }
 }

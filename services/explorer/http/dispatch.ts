@@ -58,6 +58,8 @@ export interface DispatcherParts extends ReaderParts {
   readonly logger: Logger
   /** Not set: there are no pages, only the API. */
   readonly pages?: Pages | undefined
+  /** The path below which clients reach the explorer. */
+  readonly basePath?: string | undefined
   /** Not set: transactions are not broadcast. */
   readonly broadcast?: Broadcast | undefined
 }
@@ -112,6 +114,7 @@ export class Dispatcher {
     this.#documents = new Documents(reads, {
       hasToken: token !== undefined,
       hasBroadcast: broadcast !== undefined,
+      basePath: parts.basePath,
     })
     this.reader = new Reader(parts)
   }

@@ -46,6 +46,8 @@ export interface ServerParts {
     since: number | undefined,
     send: (message: string) => void,
   ) => (() => void) | undefined
+  /** The path below which clients reach the server. A proxy may have removed it. Not set: the root. */
+  readonly basePath?: string | undefined
   /** A further protocol of WebSocket connections, at a path of its own. */
   readonly protocol?: SocketProtocol
 }
@@ -213,7 +215,7 @@ export class Server {
     const began = performance.now()
     if (this.#sendReady(res, req, began)) return
     const disconnect = new Disconnect()
-    const request = requestOf(res, req, disconnect)
+    const request = requestOf(res, req, this.#pathOf(req), disconnect)
     const { method, path } = request
     const answer = this.#parts.answer(request)
     const ended = (made: Observed): void => {
@@ -323,7 +325,7 @@ export class Server {
   #sendReady(res: HttpResponse, req: HttpRequest, began: number): boolean {
     const method = req.getCaseSensitiveMethod()
     if (this.#parts.ready === undefined || (method !== 'GET' && method !== 'HEAD')) return false
-    const path = req.getUrl()
+    const path = this.#pathOf(req)
     const query = queryOf(req)
     this.#incoming.res = res
     this.#incoming.req = req
@@ -336,7 +338,9 @@ export class Server {
 
   /** @param protocol that of the connections at the path. Not set: that of the feed. */
   #serveSockets(path: string, protocol?: SocketProtocol): void {
-    for (const each of [path, `${path}/`]) this.#serveSocketsAt(each, protocol)
+    const { basePath = '' } = this.#parts
+    for (const base of new Set(['', basePath]))
+      for (const each of [base + path, `${base}${path}/`]) this.#serveSocketsAt(each, protocol)
   }
 
   #serveSocketsAt(path: string, protocol?: SocketProtocol): void {
@@ -377,6 +381,16 @@ export class Server {
     })
   }
 
+  /** Returns the path of a request below the base path. */
+  #pathOf(req: HttpRequest): string {
+    const path = req.getUrl()
+    const { basePath = '' } = this.#parts
+    if (basePath === '' || !path.startsWith(basePath)) return path
+    const rest = path.slice(basePath.length)
+    if (rest === '') return '/'
+    return rest.startsWith('/') ? rest : path
+  }
+
   #session(ws: Client, chosen: SocketProtocol): Session {
     const { protocol, drained } = ws.getUserData()
     return chosen.open({
@@ -405,7 +419,7 @@ export class Server {
   ): void {
     const began = performance.now()
     const disconnect = new Disconnect()
-    const request = requestOf(res, req, disconnect)
+    const request = requestOf(res, req, this.#pathOf(req), disconnect)
     const refusal = this.#parts.refusal(request)
     const [key, offered = '', extensions] = SOCKET_HEADERS.map((name) => req.getHeader(name))
     const protocol = chosen === undefined ? offered : chosen.choose(offered)
@@ -502,10 +516,10 @@ function endWaiting(ws: Client, channel: Channel): void {
   later.delete(channel)
 }
 
-function requestOf(res: HttpResponse, req: HttpRequest, disconnect: Disconnect): Request {
+function requestOf(res: HttpResponse, req: HttpRequest, path: string, disconnect: Disconnect): Request {
   return {
     method: req.getCaseSensitiveMethod(),
-    path: req.getUrl(),
+    path,
     query: queryOf(req),
     ifNoneMatch: req.getHeader('if-none-match'),
     acceptEncoding: req.getHeader('accept-encoding'),

@@ -14,6 +14,8 @@ export interface Assets {
   url(source: string): string
   /** Returns a file by its built name. */
   get(name: string): Asset | undefined
+  /** Returns the path under which clients reach a path of this explorer: below BASE_PATH. */
+  readonly at: (path: string) => string
 }
 
 /** The path of the files. */
@@ -31,14 +33,18 @@ const FOLDERS = [
   new URL('../../../dist/services/explorer/pages/assets/', import.meta.url),
 ]
 
-let loaded: Assets | undefined
+type Files = Pick<Assets, 'url' | 'get'>
 
-/** Reads all files into memory, once. @throws Error if they have not been built. */
-export function loadAssets(): Assets {
-  return (loaded ??= readAssets())
+let loaded: Files | undefined
+
+/** Reads all files into memory, once. @param basePath without a slash at its end. @throws Error if they have not been built. */
+export function loadAssets(basePath = ''): Assets {
+  const files = (loaded ??= readAssets())
+  const at = (path: string): string => basePath + path
+  return { get: files.get, url: (source) => at(files.url(source)), at }
 }
 
-function readAssets(): Assets {
+function readAssets(): Files {
   const folder = FOLDERS.find((each) => existsSync(new URL('manifest.json', each)))
   if (folder === undefined) throw new Error('the assets of the pages are not built: run npm run build')
   const urls = JSON.parse(readFileSync(new URL('manifest.json', folder), 'utf8')) as Record<string, string>

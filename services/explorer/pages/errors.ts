@@ -31,10 +31,10 @@ export function errorPage(failure: Failure, { locale, path, assets, chain }: Err
   const body = html`<div class="failure">
     ${heading(title)}
     <p class="lead">${text}</p>
-    ${searchForm(t)}
+    ${searchForm({ t, at: assets.at })}
     <p>
-      <a href="${inLanguage(language, '/')}">${t.errors.back}</a> ·
-      <a href="${inLanguage(language, '/status')}">${t.nav.status}</a>
+      <a href="${assets.at(inLanguage(language, '/'))}">${t.errors.back}</a> ·
+      <a href="${assets.at(inLanguage(language, '/status'))}">${t.nav.status}</a>
     </p>
     <p class="soft">
       <small

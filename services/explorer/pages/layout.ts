@@ -64,10 +64,10 @@ export function layout(shown: Shown, frame: Frame): Html {
   const { locale, path, assets } = frame
   const language = languageOfLocale(locale)
   const t = MESSAGES[language]
-  const to = (page: string): string => inLanguage(language, page)
+  const to = (page: string, of = language): string => assets.at(inLanguage(of, page))
   const other = language === 'en' ? 'de' : 'en'
   const words = t.bar
-  const fixed = fixedParts(language, path)
+  const fixed = fixedParts(language, path, assets.at)
   return html`<!doctype html>
     <html lang="${locale}">
       <head>
@@ -77,15 +77,15 @@ export function layout(shown: Shown, frame: Frame): Html {
         <meta name="description" content="${about ?? t.site.about}" />
         ${refresh(frame)}
         <meta name="color-scheme" content="light dark" />
-        <link rel="canonical" href="${inLanguage(language, path)}" />
-        <link rel="alternate" hreflang="${other}" href="${inLanguage(other, path)}" />
+        <link rel="canonical" href="${to(path)}" />
+        <link rel="alternate" hreflang="${other}" href="${to(path, other)}" />
         <link rel="icon" href="${assets.url('icon.svg')}" type="image/svg+xml" />
         <link rel="stylesheet" href="${assets.url('pages.css')}" />
         ${scripts(assets.url('theme.js'), assets.url('main.js'))}
       </head>
       <body>
         <a class="skip" href="#:content">${t.nav.skip}</a>
-        ${bar({ home: to('/'), name: t.site.name, links: fixed.navigation, actions: actions(t, inLanguage(other, path), other), words })}
+        ${bar({ home: to('/'), name: t.site.name, links: fixed.navigation, actions: actions(t, { docs: assets.at(DOCS), url: to(path, other), language: other }), words })}
         <main id=":content" tabindex="-1" ${feedOf(shown, frame)}>${body}</main>
         <footer class="foot">
           <p
@@ -97,7 +97,7 @@ export function layout(shown: Shown, frame: Frame): Html {
           ></p>
           <p>
             ${t.site.footer}
-            ${json === undefined ? undefined : html`<a href="/api/v1${json}">${t.site.json}</a>`}
+            ${json === undefined ? undefined : html`<a href="${assets.at(`/api/v1${json}`)}">${t.site.json}</a>`}
           </p>
         </footer>
         ${fixed.search}
@@ -112,12 +112,12 @@ function refresh({ retrySeconds, chain: { view } }: Frame): Html | undefined {
 }
 
 /** Returns what the client needs to keep the page up to date: the state, the channels, and the numbers of their last events. */
-function feedOf({ channels = [] }: Shown, { chain, retrySeconds }: Frame): Html | undefined {
+function feedOf({ channels = [] }: Shown, { assets, chain, retrySeconds }: Frame): Html | undefined {
   const head = chain.view?.head
   if (head === undefined || retrySeconds !== undefined) return undefined
   const blocks = head.blocksBefore + head.connected.length
   return html`data-height="${chain.height}" data-since="blocks:${blocks} reorgs:${chain.reorgs}"
-  data-channels="${channels.join(' ')}"`
+  data-channels="${channels.join(' ')}" data-socket="${assets.at('/ws')}"`
 }
 
 interface FixedParts {
@@ -128,21 +128,25 @@ interface FixedParts {
 /** The parts that many pages have in common: an uncached page would take noticeably longer with them. */
 const made = new Map<string, FixedParts>()
 
-function fixedParts(language: Language, path: string): FixedParts {
+function fixedParts(language: Language, path: string, at: Assets['at']): FixedParts {
   const current = [...MAIN, ...MORE].some(([target]) => target === path) ? path : ''
-  const key = `${language} ${current}`
+  const key = `${language} ${at(current)}`
   const known = made.get(key)
   if (known !== undefined) return known
   const t = MESSAGES[language]
   const parts = {
-    navigation: navigation(t, current, (page) => inLanguage(language, page)),
-    search: searchDialog(`${SUGGESTIONS}?lang=${language}&q=`, t.bar),
+    navigation: navigation(t, current, { to: (page) => at(inLanguage(language, page)), docs: at(DOCS) }),
+    search: searchDialog(`${at(SUGGESTIONS)}?lang=${language}&q=`, t.bar),
   }
   made.set(key, parts)
   return parts
 }
 
-function navigation(t: Messages, path: string, to: (page: string) => string): Html {
+function navigation(
+  t: Messages,
+  path: string,
+  { to, docs }: { readonly to: (page: string) => string; readonly docs: string },
+): Html {
   const entry = ([target, name]: (typeof MAIN)[number] | (typeof MORE)[number]): Html =>
     html`<li>
       <a href="${to(target)}" ${target === path ? html` aria-current="page"` : undefined}>${t.nav[name]}</a>
@@ -155,7 +159,7 @@ function navigation(t: Messages, path: string, to: (page: string) => string): Ht
           <summary><span class="wide">${t.nav.more}</span><span class="narrow">${t.nav.menu}</span></summary>
           <ul>
             ${MAIN.map(entry)}${MORE.map(entry)}
-            <li><a href="${DOCS}">${t.nav.docs}</a></li>
+            <li><a href="${docs}">${t.nav.docs}</a></li>
           </ul>
         </details>
       </li>
@@ -163,8 +167,11 @@ function navigation(t: Messages, path: string, to: (page: string) => string): Ht
   </nav>`
 }
 
-const actions = (t: Messages, url: string, language: Language): Html =>
-  html`<a class="site" href="${DOCS}">${icon('book')}<span>${t.nav.docs}</span></a
+const actions = (
+  t: Messages,
+  { docs, url, language }: { readonly docs: string; readonly url: string; readonly language: Language },
+): Html =>
+  html`<a class="site" href="${docs}">${icon('book')}<span>${t.nav.docs}</span></a
     ><a class="site language" href="${url}" hreflang="${language}" lang="${language}"
       >${icon('globe')}<span>${t.nav.language}</span></a
     >`

@@ -28,8 +28,10 @@ export interface PageContext extends ReadContext {
     args: Given<A>,
     detail?: TxDetail,
   ) => Promise<Static<S>>
-  /** Returns the path of a page in the language of this one. */
+  /** Returns the URL of a page in the language of this one. */
   readonly to: (path: string) => string
+  /** Returns the URL of a path of this explorer. */
+  readonly at: (path: string) => string
 }
 
 /** A page: a read whose answer is a document. */
@@ -56,6 +58,7 @@ export function declarePage<A extends Arguments>(declared: PageDeclaration<A>): 
   return (assets) =>
     pageOf({
       ...rest,
+      at: assets.at,
       async make(page, args) {
         const { locale, chain } = page
         return layout(await view(page, args), { locale, path: concrete(rest.path, args), assets, chain })
@@ -70,14 +73,15 @@ export function declareText<A extends Arguments>({
 }: Omit<PageDeclaration<A>, 'view'> & {
   readonly text: (page: PageContext, args: Args<A>) => Promise<string>
 }): Page {
-  return pageOf({ ...rest, make: text })
+  return pageOf({ ...rest, at: (path) => path, make: text })
 }
 
 interface Declared<A extends Arguments> extends Omit<PageDeclaration<A>, 'view'> {
+  readonly at: Assets['at']
   readonly make: (page: PageContext, args: Args<A>) => Promise<unknown>
 }
 
-function pageOf<A extends Arguments>({ name, path, args, isOutside = false, make }: Declared<A>): Page {
+function pageOf<A extends Arguments>({ name, path, args, isOutside = false, at, make }: Declared<A>): Page {
   return {
     name: `page ${name}`,
     path,
@@ -87,12 +91,12 @@ function pageOf<A extends Arguments>({ name, path, args, isOutside = false, make
     resolve: (context: ReadContext, given: Args<A> & { readonly locale: Locale }) => {
       // The frame of a page changes with every version, even if its block is final.
       context.validity.finalFrom(Number.POSITIVE_INFINITY)
-      return make(contextOf(context, given.locale), given)
+      return make(contextOf(context, given.locale, at), given)
     },
   }
 }
 
-function contextOf(context: ReadContext, locale: Locale): PageContext {
+function contextOf(context: ReadContext, locale: Locale, at: Assets['at']): PageContext {
   const language = languageOfLocale(locale)
   return {
     // Listed, because a page without a cached answer would take noticeably longer to copy all that there is.
@@ -113,7 +117,8 @@ function contextOf(context: ReadContext, locale: Locale): PageContext {
     f: formatOf(locale),
     network: context.chain.network,
     read: (read, args, detail) => resolveWithin(context, read, args, detail),
-    to: (path) => inLanguage(language, path),
+    to: (path) => at(inLanguage(language, path)),
+    at,
   }
 }
 

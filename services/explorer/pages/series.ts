@@ -5,7 +5,6 @@ import { BadArgument } from '../reads/read.js'
 import { miningDifficulty, miningHashrate } from '../reads/statistics/mining.js'
 import { dailyStats, dilithiumHistory } from '../reads/statistics/statistics.js'
 import type { Chart, Point } from './components/chart.js'
-import { inLanguage } from './language.js'
 import { declareText, type PageContext } from './page.js'
 
 const DAYS = 365
@@ -13,8 +12,7 @@ const DAYS = 365
 const SHOWN_BLOCKS = 360
 const ALL_BLOCKS = 20_160
 
-const csvOf = ({ language }: PageContext, id: string, query = ''): string =>
-  inLanguage(language, `/charts/${id}.csv${query}`)
+const csvOf = ({ to }: PageContext, id: string, query = ''): string => to(`/charts/${id}.csv${query}`)
 
 /** Returns the difficulty of the newest blocks. */
 export async function difficulties(page: PageContext, most = SHOWN_BLOCKS): Promise<Chart> {

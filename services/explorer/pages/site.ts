@@ -92,7 +92,7 @@ export class Site implements Pages {
       [SUGGESTIONS]: endpoint((request) => this.#suggest(request)),
       [FIND]: endpoint((request) => this.#find(request)),
       [DOCS]: endpoint((request) => this.#docs(request)),
-      [TRY]: endpoint((request) => tryRead(request, parts.openApi())),
+      [TRY]: endpoint((request) => redirect(parts.assets.at(tried(request, parts.openApi())))),
     }
   }
 
@@ -131,15 +131,8 @@ export class Site implements Pages {
   }
 
   moved(url: string, route: string): Answer {
-    return {
-      ...redirect(url),
-      status: 308,
-      route,
-      headers: [
-        ['location', url],
-        ['cache-control', 'no-cache'],
-      ],
-    }
+    const location = ['location', this.#parts.assets.at(url)] as const
+    return { status: 308, route, headers: [location, ['cache-control', 'no-cache']], body: Buffer.alloc(0) }
   }
 
   failed(failure: Failure, { path: requested, acceptLanguage }: PageRequest, chain: ChainState): Answer {
@@ -179,14 +172,15 @@ export class Site implements Pages {
     const given = new URLSearchParams(request.query)
     const language = givenLanguage(given)
     const query = new URLSearchParams({ q: given.get('q') ?? '' })
-    return redirect(`${inLanguage(language, '/search')}?${query.toString()}`)
+    return redirect(`${this.#parts.assets.at(inLanguage(language, '/search'))}?${query.toString()}`)
   }
 
   #matches({ query, acceptLanguage, onDisconnect }: Request): Outcome | Promise<Outcome> {
     const given = new URLSearchParams(query)
     const locale = localeOf(givenLanguage(given), acceptLanguage)
+    const own = { locale, base: this.#parts.assets.at('') }
     return this.#parts.reader().answer(suggestions, {
-      argument: (name) => (name === 'locale' ? locale : (given.get(name) ?? undefined)),
+      argument: (name) => (name in own ? own[name as keyof typeof own] : (given.get(name) ?? undefined)),
       ...{ minChainHeight: '', onDisconnect, authorization: () => '', encoding: JSON_ENCODING },
     })
   }
@@ -204,11 +198,11 @@ export class Site implements Pages {
 const givenLanguage = (query: URLSearchParams): Language =>
   LANGUAGES.find((each) => each === query.get('lang')) ?? 'en'
 
-/** Redirects to an endpoint of the API with the arguments of a form. Empty ones are left out. */
-function tryRead({ query }: Request, openApi: OpenApi): Answer {
+/** Returns the URL of an endpoint of the API with the arguments of a form. Empty ones are left out. */
+function tried({ query }: Request, openApi: OpenApi): string {
   const given = new URLSearchParams(query)
   let path = pathOf(openApi, given.get('operation'))
-  if (path === undefined) return redirect('/api')
+  if (path === undefined) return '/api'
   given.delete('operation')
   for (const [name, value] of [...given]) {
     if (value === '') given.delete(name)
@@ -217,7 +211,7 @@ function tryRead({ query }: Request, openApi: OpenApi): Answer {
     given.delete(name)
   }
   const rest = given.toString()
-  return redirect(`${path}${rest === '' ? '' : `?${rest}`}`)
+  return `${path}${rest === '' ? '' : `?${rest}`}`
 }
 
 const redirect = (location: string): Answer => ({

@@ -33,16 +33,21 @@ export const suggestions = declareRead({
   name: 'page suggestions',
   path: SUGGESTIONS,
   fresh: 'mempool',
-  args: { q, locale: localeArgument },
+  args: { q, locale: localeArgument, base: Type.String({ default: '' }) },
   answer: Type.Array(Suggestion),
-  async resolve(context, { q, locale }) {
+  async resolve(context, { q, locale, base }) {
     const text = searchText(q)
     const lang = languageOfLocale(locale)
     const t = MESSAGES[lang]
     const f = formatOf(locale)
     const { chain, definitions } = context
     const item = (kind: string, path: string, content: string): Suggestion => {
-      return { type: 'page', url: inLanguage(lang, path), content: escapeHtml(content), breadcrumbs: [kind] }
+      return {
+        type: 'page',
+        url: base + inLanguage(lang, path),
+        content: escapeHtml(content),
+        breadcrumbs: [kind],
+      }
     }
     if (text === '') return []
     const lower = text.toLowerCase()

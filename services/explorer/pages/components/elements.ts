@@ -1,7 +1,6 @@
 import { html, type Html, type Part } from '../../../design/html.js'
 import { icon } from '../../../design/icons.js'
 import { FIND } from '../layout.js'
-import type { Messages } from '../messages/en.js'
 import type { PageContext } from '../page.js'
 
 /** Returns the heading of a page. */
@@ -12,8 +11,8 @@ export const heading = (title: Part, about?: Part): Html =>
   </header>`
 
 /** Returns the form of the search, which works without a script. */
-export const searchForm = (t: Messages, query = ''): Html =>
-  html`<form class="hero" action="${FIND}" role="search">
+export const searchForm = ({ t, at }: Pick<PageContext, 't' | 'at'>, query = ''): Html =>
+  html`<form class="hero" action="${at(FIND)}" role="search">
     <input type="hidden" name="lang" value="${t.lang}" /><input
       name="q"
       type="search"

@@ -69,7 +69,9 @@ class Live {
 
   connect(): void {
     const { protocol, host } = location
-    const socket = new WebSocket(`${protocol === 'https:' ? 'wss' : 'ws'}://${host}/ws`)
+    const socket = new WebSocket(
+      `${protocol === 'https:' ? 'wss' : 'ws'}://${host}${main().dataset['socket'] ?? ''}`,
+    )
     socket.addEventListener('open', () => {
       // The page has no numbers of the other channels: what they sent before is not known.
       if (this.#isOutdated || this.#channels.some((channel) => !this.#seen.has(channel))) this.#updateAfter(0)

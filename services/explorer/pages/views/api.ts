@@ -54,7 +54,7 @@ export const api = (document: () => OpenApi) =>
     path: '/api',
     args: {},
     view(page) {
-      const { t, validity } = page
+      const { t, at, validity } = page
       // Nothing of the chain changes the page.
       validity.dependsOn('api')
       const { paths, components } = document()
@@ -64,7 +64,7 @@ export const api = (document: () => OpenApi) =>
         ),
       )
       const body = html`${heading(t.api.title, t.api.about)}
-        <p><a href="${DOCS}">${t.api.more}</a> <a href="/openapi.json">openapi.json</a></p>
+        <p><a href="${at(DOCS)}">${t.api.more}</a> <a href="${at('/openapi.json')}">openapi.json</a></p>
         ${endpoints}`
       return { ...t.api, body }
     },
@@ -82,7 +82,7 @@ interface Endpoint {
   readonly schemas: OpenApi['components']['schemas']
 }
 
-function endpoint({ t }: PageContext, { path, method, operation, schemas }: Endpoint): Html {
+function endpoint({ t, at }: PageContext, { path, method, operation, schemas }: Endpoint): Html {
   const { operationId: id, summary, parameters = [], requestBody, responses } = operation
   const ok = responses['200']
   const json = ok !== undefined && 'content' in ok ? ok.content?.['application/json'] : undefined
@@ -90,12 +90,12 @@ function endpoint({ t }: PageContext, { path, method, operation, schemas }: Endp
   const given = parameters.filter((each): each is Parameter => 'name' in each && each.in !== 'header')
   const form =
     requestBody === undefined
-      ? html`<form action="${TRY}" class="try">
+      ? html`<form action="${at(TRY)}" class="try">
           <input type="hidden" name="operation" value="${id}" />
           ${given.map((parameter) => field(t, id, parameter))}
           <button type="submit">${t.api.try}</button>
         </form>`
-      : html`<form class="try" data-post="${path}">
+      : html`<form class="try" data-post="${at(path)}">
           ${bodyField(t, id, requestBody.content['application/json']?.example)}
           <button type="submit">${t.api.try}</button>
         </form>`

@@ -44,7 +44,7 @@ export const front = declarePage({
     ])
     const projected = (next.items.length === 0 ? [EMPTY_BLOCK] : [...next.items]).reverse()
     const percent = percentOf(BigInt(coins.circulatingSupply), BigInt(coins.maxSupply), 2)
-    const body = html`${heading(t.front.title, notices(page, state) ?? t.site.about)} ${searchForm(t)}
+    const body = html`${heading(t.front.title, notices(page, state) ?? t.site.about)} ${searchForm(page)}
       <section class="part">
         <h2>${t.front.latestBlocks}<a class="all" href="${to('/blocks')}">${t.words.all}</a></h2>
         <ol class="cubes">

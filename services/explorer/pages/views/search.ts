@@ -11,13 +11,13 @@ export const search = declarePage({
   path: '/search',
   args: { q: Type.String({ maxLength: 1000, default: '' }) },
   async view(page, { q }) {
-    const { t, f, chain, network, locale, read } = page
-    const items = (await read(suggestions, { q, locale })).filter(({ type }) => type === 'page')
+    const { t, f, chain, network, locale, at, read } = page
+    const items = (await read(suggestions, { q, locale, base: at('') })).filter(({ type }) => type === 'page')
     const note =
       items.length > 0 || q.trim() === ''
         ? t.search.examples
         : explain(q, { t, f, height: chain.height, network })
-    const body = html`${heading(t.search.title)} ${searchForm(t, q)} ${empty(note)}
+    const body = html`${heading(t.search.title)} ${searchForm(page, q)} ${empty(note)}
       <ul class="found">
         ${items.map(({ url, content, breadcrumbs }) => html`<li><small>${breadcrumbs?.[0]}</small> <a href="${url}">${unescaped(content)}</a></li>`)}
       </ul>`

@@ -10,7 +10,7 @@ import { searchText } from './search-text.js'
 
 /** The maximum length of a text that is no URL or URI. */
 const MAX_TEXT = 100
-/** That of a URL or URI: percent-encoded, its request line still fits into one TCP segment. */
+/** The maximum length of a URL or URI: percent-encoded, its request line still fits into one TCP segment. */
 const MAX_URL = 380
 /** ASCII that may be a URL or a URI. */
 // eslint-disable-next-line no-control-regex -- includes the line break after a pasted text
