@@ -198,7 +198,7 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the explorer in Chromium',
   it('say that a page is beyond the end of its list, with a link to the last one', async () => {
     const lists = [
       ...['/blocks', '/op-returns', '/reorgs', '/supply?limit=20', '/block/30?limit=2'],
-      ...[`/address/${labelled}`, `/address/${labelled}?show=utxos`, '/de/blocks'],
+      ...[`/address/${labelled}`, `/address/${labelled}?show=utxos`, '/de/blocks', `/tx/${hostileTxid}`],
     ]
     for (const path of lists) {
       const pageOf = async (url: string) => (await fetch(pipeline.url + url)).text()
@@ -211,7 +211,7 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the explorer in Chromium',
       const last = found![1]!.replaceAll('&amp;', '&')
       expect(last.startsWith(path), last).toBe(true)
       expect(beyond).not.toContain('class="pager"')
-      const rows = /<tr id="|class="tx" id="/
+      const rows = /<tr id="|class="tx" id="|<ol class="coins">/
       expect(await pageOf(last), last).toMatch(rows)
       expect(beyond.slice(beyond.indexOf('<main'))).not.toMatch(rows)
     }

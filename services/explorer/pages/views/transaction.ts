@@ -11,7 +11,7 @@ import {
   blockLink,
   copyable,
   facts,
-  pager,
+  paged,
   payload,
   quantum,
   stat,
@@ -39,6 +39,23 @@ export const transaction = declarePage({
     validity.dependsOn('head')
     if (tx.block_height === null) validity.dependsOn('mempool')
     const confirmations = tx.block_height === null ? 0 : chain.height - tx.block_height + 1
+    const coins = { page, total: Math.max(tx.input_count, tx.output_count), limit: ITEMS }
+    const columns = html`<div class="columns sides">
+      <section class="part">
+        <h2>${t.tx.inputsOf(f.number(tx.input_count))}</h2>
+        <ol class="coins">
+          ${tx.inputs.map((input) => inputItem(context, input))}
+        </ol>
+        ${tx.is_coinbase ? undefined : total(context, tx.input_value)}
+      </section>
+      <section class="part">
+        <h2>${t.tx.outputsOf(f.number(tx.output_count))}</h2>
+        <ol class="coins">
+          ${tx.outputs.map((output) => outputItem(context, output, tx))}
+        </ol>
+        ${total(context, tx.output_value)}
+      </section>
+    </div>`
     const body = html`<header class="top">
         <h1>
           ${t.tx.title}
@@ -60,24 +77,7 @@ export const transaction = declarePage({
         tx.is_coinbase ? undefined : stat(t.words.fee, f.amount(tx.fee), feeRates(context, tx)),
         stat(t.words.size, `${f.number(tx.vsize)} vB`, `${f.number(tx.size)} ${t.words.bytes}`),
       ])}
-      ${page === 1 ? diagram(context, tx) : undefined}
-      <div class="columns sides">
-        <section class="part">
-          <h2>${t.tx.inputsOf(f.number(tx.input_count))}</h2>
-          <ol class="coins">
-            ${tx.inputs.map((input) => inputItem(context, input))}
-          </ol>
-          ${tx.is_coinbase ? undefined : total(context, tx.input_value)}
-        </section>
-        <section class="part">
-          <h2>${t.tx.outputsOf(f.number(tx.output_count))}</h2>
-          <ol class="coins">
-            ${tx.outputs.map((output) => outputItem(context, output, tx))}
-          </ol>
-          ${total(context, tx.output_value)}
-        </section>
-      </div>
-      ${pager(context, { page, total: Math.max(tx.input_count, tx.output_count), limit: ITEMS }, `/tx/${tx.txid}`)}
+      ${page === 1 ? diagram(context, tx) : undefined} ${paged(context, coins, `/tx/${tx.txid}`, columns)}
       <details class="more">
         <summary>${t.words.details}</summary>
         ${facts([
