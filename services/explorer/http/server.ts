@@ -14,6 +14,7 @@ import { Backlog } from './backlog.js'
 import { MAX_COPIED_BYTES, slicesOf, WaitingBodies } from './waiting-bodies.js'
 import type { Answer, Request, RequestHead } from './answer.js'
 import { MAX_BODY } from './body.js'
+import { Disconnect } from './disconnect.js'
 import { BAD_ADDRESS, MAX_ADDRESSES, TOO_MANY_ADDRESSES } from '../feed/address-feed.js'
 import {
   BEHIND_WAIT_MS,
@@ -115,28 +116,6 @@ type Listen = (
   options: number,
   done: (socket: us_listen_socket | false) => void,
 ) => void
-
-/** The disconnect of a client before its answer, and the callbacks for it. */
-class Disconnect {
-  #hasHappened = false
-  /** True if the body has been read to its end, so that the connection need not be closed because of it. */
-  isBodyRead = false
-  #callbacks: (() => void)[] = []
-
-  get hasHappened(): boolean {
-    return this.#hasHappened
-  }
-
-  add(callback: () => void): void {
-    if (this.#hasHappened) callback()
-    else this.#callbacks.push(callback)
-  }
-
-  happened(): void {
-    this.#hasHappened = true
-    for (const callback of this.#callbacks) callback()
-  }
-}
 
 /** The request that is being handed over: one object for all requests of a server. */
 class Incoming implements RequestHead {

@@ -50,7 +50,6 @@ export const suggestions = declareRead({
       }
     }
     if (text === '') return []
-    const lower = text.toLowerCase()
     const label = q.trim().toLowerCase()
     const labelled = definitions.labels
       .all()
@@ -86,7 +85,7 @@ export const suggestions = declareRead({
     ]
     if (items.length > 0) return items
     const known = { t, f, height: chain.height, network: chain.network }
-    return [{ type: 'note' as const, url: '', content: explain(text, known) }]
+    return [{ type: 'note' as const, url: '', content: explain(q, known) }]
   },
 })
 
