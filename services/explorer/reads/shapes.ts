@@ -1,4 +1,4 @@
-import { Type, type Static, type TSchema } from '@sinclair/typebox'
+import { Type, type Static, type TLiteral, type TSchema } from '@sinclair/typebox'
 import { COINBASE_MATURITY } from '../../../pipelines/chain/networks.js'
 import './formats.js'
 
@@ -28,6 +28,9 @@ const long = (description: string) => Type.Integer({ description, format: 'int64
 const text = (description: string) => Type.String({ description })
 const list = <T extends TSchema>(item: T, description: string) => Type.Array(item, { description })
 const flag = (description: string) => Type.Boolean({ description })
+type Literals<N extends readonly string[]> = { -readonly [K in keyof N]: TLiteral<N[K]> }
+const oneOf = <const N extends readonly string[]>(names: N, description: string) =>
+  Type.Union(names.map((name) => Type.Literal(name)) as unknown as [...Literals<N>], { description })
 const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
 
 const itemsOf = <T extends TSchema>(item: T) => list(item, 'in the order of the read')
@@ -295,9 +298,7 @@ export const StatsSummary = Type.Object({
   totalTransactions: long('confirmed transactions'),
   activeAddresses: long('addresses with a balance'),
   mempoolSize: int('unconfirmed transactions'),
-  indexerStatus: Type.Union([Type.Literal('live'), Type.Literal('syncing'), Type.Literal('stalled')], {
-    description: 'live, behind the node, or without a heartbeat',
-  }),
+  indexerStatus: oneOf(['live', 'syncing', 'stalled'], 'live, behind the node, or without a heartbeat'),
   nodeHeight: int('height of the node at its last heartbeat; -1 before any'),
   tipMatch: flag('whether the newest block is that of the node'),
   lastReconciledAt: Type.String({
@@ -408,9 +409,7 @@ export const Reorg = Type.Object({
 })
 
 const Found = {
-  type: Type.Union([Type.Literal('block'), Type.Literal('transaction'), Type.Literal('address')], {
-    description: 'type of the result',
-  }),
+  type: oneOf(['block', 'transaction', 'address'], 'type of the result'),
   value: text('hash, txid or address, in its one canonical spelling'),
 }
 
@@ -466,12 +465,9 @@ export const TypeValue = Type.Object({
   script_type: orNull(
     text('type of the scripts, as the node names it; null for all scripts without an address'),
   ),
-  protection: Type.Union(
-    [Type.Literal('protected'), Type.Literal('hidden'), Type.Literal('exposed'), Type.Literal('unknown')],
-    {
-      description:
-        'against quantum computers: protected needs a Dilithium signature, hidden reveals its public key when it is spent, exposed has revealed it',
-    },
+  protection: oneOf(
+    ['protected', 'hidden', 'exposed', 'unknown'],
+    'against quantum computers: protected needs a Dilithium signature, hidden reveals its public key when it is spent, exposed has revealed it',
   ),
   value: Amount,
   percentage: Percent,
@@ -559,18 +555,9 @@ export const BlockEvent = Type.Object({ height: Height, hash: Hash, tx_count: in
 /** The reason for which a transaction has left the mempool. */
 const MempoolRemoval = Type.Object(
   {
-    reason: Type.Union(
-      [
-        Type.Literal('confirmed'),
-        Type.Literal('replaced'),
-        Type.Literal('evicted'),
-        Type.Literal('expired'),
-        Type.Literal('unknown'),
-      ],
-      {
-        description:
-          'a block contains it; another transaction spends the same output; the mempool was full; it was too old; or none of these is certain',
-      },
+    reason: oneOf(
+      ['confirmed', 'replaced', 'evicted', 'expired', 'unknown'],
+      'a block contains it; another transaction spends the same output; the mempool was full; it was too old; or none of these is certain',
     ),
     block_hash: orNull(text('hash of the block that confirms it')),
     block_height: orNull(int('height of the block that confirms it')),
@@ -588,12 +575,9 @@ export const MempoolEvent = Type.Object({
 
 export const AddressEvent = Type.Object({
   address: text('as in the subscription'),
-  status: Type.Union(
-    [Type.Literal('unconfirmed'), Type.Literal('confirmed'), Type.Literal('removed'), Type.Literal('synced')],
-    {
-      description:
-        'the transaction is in the mempool; is in a block; is in neither any more; or all changes up to `seq` have been sent',
-    },
+  status: oneOf(
+    ['unconfirmed', 'confirmed', 'removed', 'synced'],
+    'the transaction is in the mempool; is in a block; is in neither any more; or all changes up to `seq` have been sent',
   ),
   txid: orNull(Type.String({ description: '64 hexadecimal characters; null for `synced`' })),
   block_height: orNull(int('height of its block; null unless it is confirmed')),
