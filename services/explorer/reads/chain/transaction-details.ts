@@ -19,6 +19,8 @@ import { MerkleProof, type Outspend, Outspends, TransactionHex, TransactionStatu
 import { isoTime } from './block-rows.js'
 
 const args = { txid: hash }
+/** About the characters of an item of `transactionOutspends`. */
+const OUTSPEND_CHARACTERS = 150
 const NOTHING = Buffer.alloc(0)
 
 /** A transaction of the mempool, or what a lookup has found of one of the chain. */
@@ -101,7 +103,7 @@ export const transactionOutspends = declareRead({
   answer: Outspends,
   notFound: ['Transaction not found'],
   async resolve(context, { txid: requested }) {
-    const { chain, tables, mempool, validity } = context
+    const { chain, tables, mempool, validity, size } = context
     const found = await findTransaction(requested, context, (key) =>
       transactionByTxid(tables, chain.blocks, key, NO_WITNESS),
     )
@@ -110,6 +112,7 @@ export const transactionOutspends = declareRead({
         ? parseBody(found.row.body)
         : readTx(new ByteReader(found.unconfirmed.raw))
     const { txid, outputs } = tx
+    await size.reserve(OUTSPEND_CHARACTERS * outputs.length)
     const rows =
       found.unconfirmed === undefined
         ? await allSpends(tables, txid, await tables.spends.get(outputPrefix(txid)))
