@@ -171,7 +171,7 @@ export function isUnspendable(script: Buffer): boolean {
 
 /** The data of an OP_RETURN output. */
 export interface OpReturnPayload {
-  /** What the script pushes, or the script after OP_RETURN if it contains more than complete pushes of data. */
+  /** The bytes that the script pushes, or the script after OP_RETURN if it contains more than complete pushes of data. */
   readonly data: Buffer
   /** True for the script after OP_RETURN. */
   readonly isScript: boolean

@@ -125,6 +125,39 @@ describe('answers about large transactions', () => {
     client.close()
   })
 
+  it('leave out the payloads of OP_RETURNs that do not fit, which are on the path of their transaction', async () => {
+    const { status, text } = await get('/api/v1/op-returns?limit=100')
+    expect(status).toBe(200)
+    expect(text.length).toBeLessThan(4_000_000)
+    const { items, total } = JSON.parse(text) as {
+      items: {
+        txid: string
+        data_hex: string | null
+        data_text: string | null
+        size: number
+        omitted?: string[]
+      }[]
+      total: number
+    }
+    expect(items).toHaveLength(total)
+    // Coinbases have OP_RETURNs, too.
+    const large = items.filter(({ size }) => size === 480_000)
+    expect(large.map(({ omitted }) => omitted ?? [])).toEqual(
+      Array.from({ length: 20 }, (_, index) => (index < 2 ? [] : ['data_hex', 'data_text'])),
+    )
+    expect(large[1]?.data_text?.slice(0, 22)).toBe('payload 18 payload 18 ')
+    expect(large[2]).toMatchObject({ data_hex: null, data_text: null })
+    const alone = JSON.parse((await get(`/api/v1/op-return/${made.payloads[0] ?? ''}`)).text) as {
+      items: Item[]
+    }
+    expect(alone.items[0]).toMatchObject({ size: 480_000, vout: 0 })
+    expect(alone.items[0]).not.toHaveProperty('omitted')
+    const page = await (await fetch(`${url}/op-returns`, { headers: { accept: 'text/html' } })).text()
+    expect(page.length).toBeLessThan(100_000)
+    for (let index = 0; index < 20; index++)
+      expect(page).toContain(`payload ${String(index)} payload ${String(index)} `)
+  })
+
   it('read nothing that they do not contain: lists of fifty are as quick as those of small transactions', async () => {
     for (const path of ['/txs/recent?limit=50', '/whale-alerts?limit=99&minValue=0'] as const) {
       const { items, bytes } = await list(path)
@@ -138,7 +171,8 @@ describe('answers about large transactions', () => {
 
   it('show the beginning on pages', async () => {
     const tip = String(made.chain.tip.height)
-    for (const path of [`/tx/${made.many}`, `/tx/${made.payloads[0] ?? ''}`, `/block/${tip}`, '/large']) {
+    const [payload = ''] = made.payloads
+    for (const path of [`/tx/${made.many}`, `/tx/${payload}`, `/block/${tip}`, '/large']) {
       const response = await fetch(`${url}${path}`, { headers: { accept: 'text/html' } })
       expect(`${path} ${String(response.status)}`).toBe(`${path} 200`)
       expect((await response.text()).length).toBeLessThan(150_000)

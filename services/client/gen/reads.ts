@@ -667,12 +667,14 @@ export interface OpReturn {
   block_height: number | null
   /** ISO 8601 UTC with milliseconds. */
   timestamp: string
-  /** Hexadecimal. */
-  data_hex: string
+  /** Hexadecimal; null if the payload is left out, empty in gRPC. */
+  data_hex: string | null
   /** The payload if it is UTF-8 without control characters. */
   data_text: string | null
   /** Bytes of the payload. */
   size: number
+  /** The fields that are null because the answer would have become too large: the path of the transaction has them; absent if there are none. */
+  omitted?: string[]
 }
 
 export interface TransactionOpReturns {

@@ -538,9 +538,13 @@ export const OpReturn = Type.Object({
   vout: int('index among the outputs'),
   block_height: orNull(MinedAt),
   timestamp: Time,
-  data_hex: Hex,
+  data_hex: Type.Union([Hex, Type.Null()], {
+    description: 'hexadecimal; null if the payload is left out, empty in gRPC',
+    presence: 'implicit',
+  }),
   data_text: orNull(text('the payload if it is UTF-8 without control characters')),
   size: int('bytes of the payload'),
+  omitted: Omitted,
 })
 export type OpReturn = Static<typeof OpReturn>
 

@@ -124,10 +124,20 @@ export const share = (percent: number): Html =>
 /** The number of characters of a text or of hexadecimal data that a page shows. */
 const MAX_PAYLOAD = 500
 
+interface PayloadOptions {
+  /** True if these are not the whole payload. */
+  readonly isBeginning?: boolean
+  readonly title?: string
+}
+
 /** Returns the beginning of a payload: the text if it is one, otherwise hexadecimal. */
-export function payload(text: string | null, hex: string, title?: string): Html {
+export function payload(
+  text: string | null,
+  hex: string,
+  { isBeginning = false, title }: PayloadOptions = {},
+): Html {
   const shown = text ?? hex
-  const short = shown.length > MAX_PAYLOAD ? `${shown.slice(0, MAX_PAYLOAD)}…` : shown
+  const short = isBeginning || shown.length > MAX_PAYLOAD ? `${shown.slice(0, MAX_PAYLOAD)}…` : shown
   return text === null
     ? html`<code ${title === undefined ? undefined : html` title="${title}"`}>${short}</code>`
     : html`${short}`

@@ -166,16 +166,14 @@ function outputItem(context: PageContext, output: Output, tx: Transaction): Html
   const { t, f, mempool } = context
   const script =
     output.script_type === 'nulldata' ? Buffer.from(output.script_pub_key ?? '', 'hex') : undefined
+  const isBeginning = script !== undefined && script.length >= MAX_SCRIPT
   const content =
-    script &&
-    (script.length < MAX_SCRIPT
-      ? opReturnPayload(script)
-      : { data: beginningOfPayload(script), isScript: false })
-  const text = content === undefined ? null : textOf(content)
+    script && (isBeginning ? { data: beginningOfPayload(script), isScript: false } : opReturnPayload(script))
+  const text = content === undefined ? null : textOf(content, isBeginning)
   const data: Part =
     content === undefined
       ? undefined
-      : html`<p class="payload">${payload(text, content.data.toString('hex'))}</p>`
+      : html`<p class="payload">${payload(text, content.data.toString('hex'), { isBeginning })}</p>`
   const unconfirmed = mempool.spenderOf(outpointOf(output.txid, output.vout))?.txid
   const spender = output.spent_txid ?? unconfirmed
   const spent =

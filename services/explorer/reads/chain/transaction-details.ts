@@ -27,7 +27,7 @@ const NOTHING = Buffer.alloc(0)
 type FoundTx<T> = { readonly unconfirmed: ShownTx } | { readonly unconfirmed?: never; readonly row: T }
 
 /** Finds a transaction of the mempool or of the chain. @param lookUp finds it in the chain. @throws NotFound. */
-async function findTransaction<T>(
+export async function findTransaction<T>(
   requested: string,
   { mempool, validity }: ReadContext,
   lookUp: (txid: string) => Promise<T | undefined>,

@@ -1,7 +1,7 @@
 import { html } from '../../../../design/html.js'
 import { page } from '../../../reads/arguments.js'
-import { opReturns as opReturnsRead } from '../../../reads/chain/op-returns.js'
-import { blockLink, heading, paged, txLink } from '../../components/elements.js'
+import { opReturnBeginnings } from '../../../reads/chain/op-returns.js'
+import { blockLink, heading, paged, payload, txLink } from '../../components/elements.js'
 import { table } from '../../components/table.js'
 import { declarePage } from '../../page.js'
 
@@ -14,7 +14,7 @@ export const opReturns = declarePage({
   async view(context, { page }) {
     const { t, f, read } = context
     const offset = (page - 1) * ITEMS
-    const { items, total } = await read(opReturnsRead, { limit: ITEMS, offset })
+    const { items, total } = await read(opReturnBeginnings, { limit: ITEMS, offset })
     const columns = [
       { title: t.opReturns.data },
       { title: t.words.size, isNumber: true },
@@ -26,7 +26,10 @@ export const opReturns = declarePage({
       id: `o-${txid}-${String(vout)}`,
       cells: [
         html`<span class="payload"
-          >${data_text ?? html`<code title="${t.opReturns.notText}">${data_hex}</code>`}</span
+          >${payload(data_text, data_hex ?? '', {
+            title: t.opReturns.notText,
+            isBeginning: size > (data_hex ?? '').length / 2,
+          })}</span
         >`,
         f.size(size),
         txLink(context, txid),
