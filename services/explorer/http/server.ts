@@ -14,6 +14,7 @@ import { Backlog } from './backlog.js'
 import { MAX_COPIED_BYTES, slicesOf, WaitingBodies } from './waiting-bodies.js'
 import type { Answer, Request, RequestHead } from './answer.js'
 import { MAX_BODY } from './body.js'
+import { COMMON_HEADERS, commonHeaders } from './common-headers.js'
 import { Disconnect } from './disconnect.js'
 import { BAD_ADDRESS, MAX_ADDRESSES, TOO_MANY_ADDRESSES } from '../feed/address-feed.js'
 import {
@@ -72,21 +73,6 @@ const SHARED_PORT = 0
 const EXCLUSIVE_PORT = 1
 const IDLE_SECONDS = 120
 const BACKLOG_CHECK_MS = 1_000
-
-/**
- * The headers of every answer: pages of any origin may read it and the listed headers, and browsers must not render it as a page.
- * One value with line breaks, because each call of writeHeader costs as much as finding an answer in memory.
- */
-const commonHeaders = (policy: string): string =>
-  [
-    '*',
-    'access-control-expose-headers: x-chain-height, x-chain-tip, etag, retry-after, ratelimit, ratelimit-policy',
-    'x-content-type-options: nosniff',
-    `content-security-policy: ${policy}`,
-    'referrer-policy: no-referrer',
-    'cross-origin-resource-policy: cross-origin',
-  ].join('\r\n')
-const COMMON_HEADERS = commonHeaders("default-src 'none'; frame-ancestors 'none'")
 
 /** The status lines that were sent so far, by status. */
 const STATUS_LINES: Record<number, string> = {}
