@@ -67,6 +67,9 @@ const SHARD_SETTINGS = {
   skip_unavailable_shards: 0,
 } as const
 
+/** The default of `DatabaseOptions.silentMs`: a server that is short of processor time may be silent for a second or two. */
+const SILENT_MS = 5_000
+
 /** The size up to which the server keeps a response in memory before it sends it; it writes the rest to disk. */
 const RESPONSE_BYTES = String(8 * 2 ** 20)
 
@@ -76,6 +79,11 @@ export interface DatabaseOptions {
   readonly database: string
   /** Timeout of a query in milliseconds, on the server and for the HTTP request. */
   readonly timeoutMs?: number
+  /**
+   * Milliseconds after which a silent server is left for another one. Not set: 5,000. Reads of clients move earlier; a write is not
+   * repeated elsewhere, so its process waits for a server that is only busy.
+   */
+  readonly silentMs?: number
   /** Called after each insert, with its duration. */
   readonly onInsert?: (table: string, rows: number, seconds: number) => void
   /** Called after the move from a server that failed to another one, with its URL without credentials. */
@@ -304,11 +312,6 @@ export class Database {
     this.#shared.head = { database: this.name, position }
   }
 
-  /** The number of servers with the same data. */
-  get serverCount(): number {
-    return this.#clients.length
-  }
-
   /**
    * Sends a request to the server in use, and to the next one if that fails and it may be repeated.
    * @throws DatabaseUnavailable, QueryRefused; the reason of the signal if it aborts.
@@ -346,7 +349,9 @@ function sharedServers(options: DatabaseOptions): Shared {
   const probes = urls.length === 1 ? [] : urls.map((url) => connect({ ...options, url, database: 'default' }))
   const servers = new Servers({
     count: urls.length,
+    silentMs: options.silentMs ?? SILENT_MS,
     isOfServer,
+    isResponse,
     onMove: (server) => options.onMove?.(new URL(urls[server] ?? '').origin),
     ping: async (server, signal) => (await pingOf(probes[server] as ClickHouseClient, signal)).success,
     isLevel: async (server, signal) => {
@@ -372,6 +377,9 @@ function isOfServer(error: unknown): boolean {
   if (!(error instanceof DatabaseUnavailable) || error.cause === undefined) return false
   return !(error.cause instanceof ClickHouseError) || SERVER_CODES.has(error.cause.code)
 }
+
+const isResponse = (error: unknown): boolean =>
+  error instanceof QueryRefused || (error as { cause?: unknown }).cause instanceof ClickHouseError
 
 /** Returns whether a request has not reached a server, so that even a write may be repeated. */
 function wasNotSent(error: unknown): boolean {

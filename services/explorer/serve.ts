@@ -16,7 +16,8 @@ export async function serve(context: ServiceContext): Promise<void> {
   const onMove = (server: string): void => {
     logger.warn({ server }, 'moved to another database server')
   }
-  const db = new Database({ url, database: config.clickhouseDatabase, onMove })
+  const silentMs = 1_000
+  const db = new Database({ url, database: config.clickhouseDatabase, silentMs, onMove })
   const { explorerPort: port, explorerGrpcPort: grpcPort, host } = config
   const member = cluster.isWorker ? memberOf(context) : undefined
   const upgrade = new UpgradeAnswers({ host, port, isShared: member !== undefined }, logger)

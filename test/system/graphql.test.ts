@@ -15,7 +15,6 @@ import { startRecordedNode } from '../../services/recorded-node/node.js'
 import { readPages } from '../content/pages.js'
 import { Pipeline } from '../harness/pipeline.js'
 import { TIMELINE } from '../harness/recording.js'
-import { until } from '../harness/until.js'
 import { type GraphqlAnswer, send } from '../services/explorer/graphql/client.js'
 
 const LABELS = fileURLToPath(new URL('../content/labels.jsonl', import.meta.url))
@@ -115,12 +114,8 @@ describe('GraphQL of the recorded chain', () => {
     await node.close()
   })
 
-  /** Repeats an operation if an engine that lacks processor time was taken for unreachable. */
   const ask = (query: string, variables: object = {}, url = pipeline.url): Promise<GraphqlAnswer> =>
-    until('an answer', async () => {
-      const answer = await send(url, { query, variables: { ...variables } })
-      return answer.errors[0]?.extensions['code'] !== 'HW_DATABASE_UNAVAILABLE' && answer
-    })
+    send(url, { query, variables: { ...variables } })
 
   it('has the objects of REST behind its links', async () => {
     const { data, errors } = await ask(`{ block(heightOrHash: "131") {

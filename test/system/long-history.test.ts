@@ -15,7 +15,7 @@ import { newestWhales } from '../../services/explorer/tables/transactions.js'
 import { BUSY, writeBusyScript } from '../harness/busy-script.js'
 import { Counting } from '../harness/counting.js'
 import { useDatabase } from '../harness/engine.js'
-import { getSteadyAnswer } from '../harness/pipeline.js'
+import { getAnswer } from '../harness/pipeline.js'
 
 const TXS = 200_000
 /** Four transactions per block; every tenth of them spends what the one before it received. */
@@ -86,7 +86,7 @@ describe('an address with 200,000 transactions', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  const get = (path: string) => getSteadyAnswer(`${explorer.url}/api/v1/address/${path}`)
+  const get = (path: string) => getAnswer(`${explorer.url}/api/v1/address/${path}`)
 
   /**
    * Counts the rows that the server reads for an answer: its queries are run again, one by one, with the same

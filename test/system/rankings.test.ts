@@ -31,7 +31,7 @@ import { startSimnode } from '../../services/simnode/node.js'
 import { buildChain, forkAt } from '../../services/simnode/chain/sim-chain.js'
 import { dropDatabase, newMigrated, useEngine } from '../harness/engine.js'
 import { expectSameRows } from '../harness/clean-index.js'
-import { getAnswer, getSteadyAnswer, Pipeline } from '../harness/pipeline.js'
+import { getAnswer, Pipeline } from '../harness/pipeline.js'
 import { text } from '../deploy/tools.js'
 import { startReplica, statementsOf } from '../deploy/cluster-schema.js'
 
@@ -435,7 +435,7 @@ describe('a chain without a ranking', () => {
       for (const [sql, params = {}] of requested) await counting.query(sql, params)
       expect(requested.length).toBeGreaterThan(0)
       expect(counting.rows).toBeLessThan(addresses * 0.75)
-      expect((await getSteadyAnswer(`${explorer.url}/api/v1/stats/supply`)).status).toBe(200)
+      expect((await getAnswer(`${explorer.url}/api/v1/stats/supply`)).status).toBe(200)
     } finally {
       await explorer.close()
       await log.close()

@@ -6,7 +6,7 @@ import { Successor } from '../../pipelines/materialize/rebuild/successor.js'
 import { assertBuildable } from '../../pipelines/materialize/rebuild/replay.js'
 import { NodeClient } from '../../pipelines/node/client.js'
 import { loadChainView } from '../../pipelines/tables/chain-view.js'
-import { type Database, DatabaseUnavailable } from '../../pipelines/tables/clickhouse.js'
+import type { Database } from '../../pipelines/tables/clickhouse.js'
 import { latestHead } from '../../pipelines/tables/head.js'
 import { announcedRankings, rankingParts } from '../../pipelines/tables/lists/ranking.js'
 import { VISIBLE_TABLES, visibleRowsQuery } from '../../pipelines/tables/visible.js'
@@ -106,7 +106,7 @@ describe('two shards', () => {
 
   /** Follows the node; then all rows and all answers are the same. */
   async function expectEqual({ hash: tip, pool }: State): Promise<void> {
-    for (const each of [one, two]) await levelOf(each, { tip, mempoolSize: pool.length })
+    for (const each of [one, two]) await each.level({ tip, mempoolSize: pool.length })
     expect(await visibleRows(two.db)).toEqual(await visibleRows(one.db))
     const paths = await pathsOfReads((path) => one.get(path), BLOCKS)
     expect(paths.length).toBeGreaterThan(30)
@@ -126,19 +126,6 @@ describe('two shards', () => {
 interface State {
   readonly hash: string
   readonly pool: readonly string[]
-}
-
-/**
- * Repeats, as `Materializer.run` does, what an engine that lacked processor time did not write: the process then uses the
- * other engine, which is in a different run.
- */
-async function levelOf(pipeline: Pipeline, level: { tip: string; mempoolSize: number }): Promise<void> {
-  for (;;)
-    try {
-      return await pipeline.level(level)
-    } catch (error) {
-      if (!(error instanceof DatabaseUnavailable)) throw error
-    }
 }
 
 /** Tables that have rows only while a ranking is built, or after a reorganisation. */

@@ -5,7 +5,7 @@ import { NaiveChain } from '../harness/naive-chain.js'
 import { naiveBlocks } from '../harness/naive-fees.js'
 import { NaiveWallet, rootOfProof } from '../harness/naive-wallet.js'
 import { baseUnits, type NodeBlock, type NodeTx } from '../harness/node-json.js'
-import { getSteadyAnswer, Pipeline } from '../harness/pipeline.js'
+import { getAnswer, Pipeline } from '../harness/pipeline.js'
 
 const FINALITY = 20
 /** The depth of the reorganisation of each round; one goes below the final height. */
@@ -281,7 +281,7 @@ describe('what wallets ask for, on a chain with reorganisations', () => {
     }
     const large = await post('/addresses', { addresses: ['x'.repeat(300_000)] })
     expect([large.status, await large.json()]).toMatchObject([413, { code: 'HW_BODY_TOO_LARGE' }])
-    const get = await getSteadyAnswer(`${pipeline.url}/api/v1/addresses`)
+    const get = await getAnswer(`${pipeline.url}/api/v1/addresses`)
     expect([get.status, get.headers.get('allow')]).toEqual([405, 'POST, OPTIONS'])
   })
 
@@ -294,7 +294,7 @@ describe('what wallets ask for, on a chain with reorganisations', () => {
     const many = Array.from({ length: 1_000 }, (_, index) => addresses[index % addresses.length]!)
     const [response, other] = await Promise.all([
       post('/addresses', { addresses: many }),
-      getSteadyAnswer(`${pipeline.url}/api/v1/address/${addresses[0]!}`),
+      getAnswer(`${pipeline.url}/api/v1/address/${addresses[0]!}`),
     ])
     expect(other.status).toBe(200)
     const { items } = (await response.json()) as { items: { address: string; summary: object | null }[] }

@@ -1,22 +1,22 @@
 /** The requests and answers of servers, as `Servers` needs them. */
 export interface ServersParts {
   readonly count: number
+  /** Milliseconds of silence after which a server is left. */
+  readonly silentMs: number
   /** Returns whether a server responds; rejects or returns false otherwise. */
   readonly ping: (server: number, signal: AbortSignal) => Promise<boolean>
   /** Returns whether a server has at least the heads that this process knows. */
   readonly isLevel: (server: number, signal: AbortSignal) => Promise<boolean>
   /** Returns whether an error is one of the server, so that another one may succeed. */
   readonly isOfServer: (error: unknown) => boolean
+  /** Returns whether an error is the response of a server, and not that of a connection or of a caller that gave up. */
+  readonly isResponse: (error: unknown) => boolean
   /** Called when another server replaces the one in use. */
   readonly onMove: (server: number) => void
 }
 
+/** Silence is counted in ticks because this process may itself be late: whatever has arrived is read between two ticks. */
 const TICK_MS = 100
-/**
- * The number of consecutive ticks without a response after which a server is left. Ticks are counted instead of time because this
- * process may itself be late: whatever has arrived is read between two ticks.
- */
-const SILENT_TICKS = 4
 const CHECK_MS = 500
 
 /**
@@ -29,6 +29,7 @@ export class Servers {
   /** The requests in flight, with their server. */
   readonly #inFlight = new Map<AbortController, number>()
   #hasResponded = false
+  /** The number of ticks without a response; those of requests that were given up count too. */
   #silentTicks = 0
   #isPinging = false
   #timer: NodeJS.Timeout | undefined
@@ -46,13 +47,16 @@ export class Servers {
   ): Promise<T> {
     const { count, isOfServer } = this.parts
     if (count === 1) return request(0)
-    for (let tries = 1; ; tries++) {
+    for (let failures = 0; ;) {
       const server = this.#current
+      const silence = new AbortController()
       try {
-        return await this.#watched(server, (signal) => request(server, signal))
+        return await this.#watched(server, silence, request)
       } catch (error) {
         if (!isOfServer(error)) throw error
-        if (!(await this.leave(server)) || tries >= count || !mayRepeat(error)) throw error
+        // Servers that are silent in turn are busy: the request waits until its caller gives up.
+        if (!silence.signal.aborted) failures++
+        if (!(await this.leave(server)) || failures >= count || !mayRepeat(error)) throw error
       }
     }
   }
@@ -85,23 +89,26 @@ export class Servers {
     return false
   }
 
-  async #watched<T>(server: number, request: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const controller = new AbortController()
-    this.#inFlight.set(controller, server)
+  /** @param silence aborted when the server is left because it is silent. */
+  async #watched<T>(
+    server: number,
+    silence: AbortController,
+    request: (server: number, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    this.#inFlight.set(silence, server)
     this.#timer ??= setInterval(() => void this.#tick(), TICK_MS).unref()
     try {
-      const response = await request(controller.signal)
+      const response = await request(server, silence.signal)
       this.#hasResponded = true
       return response
     } catch (error) {
-      if (!this.parts.isOfServer(error)) this.#hasResponded = true
+      if (this.parts.isResponse(error)) this.#hasResponded = true
       throw error
     } finally {
-      this.#inFlight.delete(controller)
+      this.#inFlight.delete(silence)
       if (this.#inFlight.size === 0) {
         clearInterval(this.#timer)
         this.#timer = undefined
-        this.#silentTicks = 0
       }
     }
   }
@@ -112,15 +119,15 @@ export class Servers {
     this.#silentTicks = this.#hasResponded ? 0 : this.#silentTicks + 1
     this.#hasResponded = false
     void this.#pingOnce(server)
-    if (this.#silentTicks < SILENT_TICKS || !(await this.leave(server))) return
-    for (const [controller, of] of this.#inFlight)
-      if (of === server) controller.abort(new Error('the server does not respond'))
+    if (this.#silentTicks * TICK_MS < this.parts.silentMs || !(await this.leave(server))) return
+    for (const [silence, of] of this.#inFlight)
+      if (of === server) silence.abort(new Error('the server does not respond'))
   }
 
   async #pingOnce(server: number): Promise<void> {
     if (this.#isPinging) return
     this.#isPinging = true
-    const signal = AbortSignal.timeout(TICK_MS * SILENT_TICKS)
+    const signal = AbortSignal.timeout(this.parts.silentMs)
     const isUp = await this.parts.ping(server, signal).catch(() => false)
     this.#isPinging = false
     if (isUp && server === this.#current) this.#hasResponded = true

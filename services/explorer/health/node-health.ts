@@ -35,8 +35,11 @@ export interface NodeWatchOptions {
 
 /** The time for which an answer is reused, so that many clients cause no load on the node. */
 const SHARED_MS = 1_000
-/** The deadline of all calls together. */
-const DEADLINE_MS = 700
+/**
+ * The deadline of all calls together, below that of an answer: a node that connects a block or is short of processor time responds
+ * to nothing for seconds. One that refuses connections is detected at once.
+ */
+const DEADLINE_MS = 4_500
 const STATFS_DEADLINE_MS = 200
 
 /** Requests the health of the node on demand; locates the node again after a failure. */
@@ -50,7 +53,7 @@ export class NodeWatch {
     this.#options = options
   }
 
-  /** Returns the node's health within a second. @throws NodeUnavailable. */
+  /** Returns the node's health within five seconds. @throws NodeUnavailable. */
   health(): Promise<NodeHealth> {
     this.#current ??= this.#request().finally(() => {
       this.#forget = setTimeout(() => {

@@ -13,7 +13,7 @@ import type { CancelSignal } from './cancellation.js'
 export interface QueryRunner {
   /** True while the database is reachable; otherwise every query fails immediately. */
   readonly connected: boolean
-  /** True while many queries are queued. */
+  /** True while many queries are queued, or any while the database is silent. */
   readonly isCrowded: boolean
   /**
    * Runs a query.
@@ -29,15 +29,20 @@ export interface QueryRunner {
 type Queries = Pick<Database, 'query' | 'bytes'>
 
 const PING_EVERY_MS = 250
+/** The deadline of a ping while the database is unreachable: a new connection may succeed where an older one is dead. */
 const PING_DEADLINE_MS = 1_000
 const TICK_MS = 100
 /**
- * The number of consecutive ticks without a response to pending queries or pings after which the database is unreachable. Ticks
+ * The number of ticks without a response to pending queries or pings after which the database is unreachable: the deadline of a
+ * query, so that nobody waits longer for a frozen server, and a server that is short of processor time is not taken for one. Ticks
  * are counted instead of time because this process may itself be late: whatever has arrived is read between two ticks.
  */
-const SILENT_TICKS = 5
-/** The same with several servers, which leaves time to move to another one. */
-const SILENT_TICKS_OF_SEVERAL = 9
+const SILENT_TICKS = 50
+/**
+ * The number of silent ticks from which on no new answer is started beyond the queries that are running: it would only lengthen the
+ * queue of a server that responds to nothing. Started answers keep waiting.
+ */
+const SLOW_TICKS = 5
 /** The deadline of a query, including its time in the queue. */
 const QUERY_DEADLINE_MS = 5_000
 /** The number of concurrent queries: fewer than the client's connections, so that pings do not wait; more would not be faster. */
@@ -53,9 +58,9 @@ const CROWDED_MS = 1_000
 const MAX_WAITING = 4_000
 
 /**
- * Tracks whether the database is reachable. While it is not, queries fail immediately instead of waiting for a connection; queries
- * in progress fail within a second. A busy database that responds to anything counts as reachable. Temporary errors are thrown as
- * DatabaseUnavailable; refused queries and other defects are thrown unchanged.
+ * Tracks whether the database is reachable. While it is not, queries fail immediately instead of waiting for a connection; a refused
+ * connection is detected at once, silence after five seconds. A busy database that responds to anything counts as reachable.
+ * Temporary errors are thrown as DatabaseUnavailable; refused queries and other defects are thrown unchanged.
  */
 export class AvailableDatabase implements QueryRunner {
   #connected = false
@@ -65,18 +70,14 @@ export class AvailableDatabase implements QueryRunner {
   readonly #pending = new Set<AbortController>()
   #hasResponded = false
   #silentTicks = 0
-  readonly #silentLimit: number
   #timers: NodeJS.Timeout[] = []
   #closed = false
   #pinging: Promise<void> | undefined
 
   constructor(
-    private readonly db: Queries & Pick<Database, 'ping'> & Partial<Pick<Database, 'serverCount'>>,
+    private readonly db: Queries & Pick<Database, 'ping'>,
     private readonly logger: Logger,
-  ) {
-    const { serverCount = 1 } = db
-    this.#silentLimit = serverCount > 1 ? SILENT_TICKS_OF_SEVERAL : SILENT_TICKS
-  }
+  ) {}
 
   get connected(): boolean {
     return this.#connected
@@ -85,6 +86,7 @@ export class AvailableDatabase implements QueryRunner {
   get isCrowded(): boolean {
     const [first] = this.#waiting
     if (first === undefined) return false
+    if (this.#silentTicks >= SLOW_TICKS) return true
     return this.#waiting.length >= CROWDED_TURNS * MAX_RUNNING || performance.now() - first.since > CROWDED_MS
   }
 
@@ -220,7 +222,7 @@ export class AvailableDatabase implements QueryRunner {
   }
 
   async #probe(): Promise<void> {
-    const deadline = AbortSignal.timeout(PING_DEADLINE_MS)
+    const deadline = AbortSignal.timeout(this.#connected ? SILENT_TICKS * TICK_MS : PING_DEADLINE_MS)
     const answered = await this.db.ping({ signal: deadline }).catch(() => false)
     if (answered) this.#hasResponded = true
     if (answered === this.#connected || this.#closed) return
@@ -230,10 +232,10 @@ export class AvailableDatabase implements QueryRunner {
   }
 
   #tick(): void {
-    const isExpecting = this.#running > 0 || this.#pinging !== undefined
-    this.#silentTicks = this.#hasResponded || !isExpecting ? 0 : this.#silentTicks + 1
+    if (this.#hasResponded) this.#silentTicks = 0
+    else if (this.#running > 0 || this.#pinging !== undefined) this.#silentTicks++
     this.#hasResponded = false
-    if (this.#connected && this.#silentTicks >= this.#silentLimit) this.#setUnreachable('it does not respond')
+    if (this.#connected && this.#silentTicks >= SILENT_TICKS) this.#setUnreachable('it does not respond')
   }
 
   #setReachable(): void {

@@ -10,7 +10,7 @@ import type { EventLog } from '../../../pipelines/log/port.js'
 import { latestHead } from '../../../pipelines/tables/head.js'
 import { type ExplorerOptions, startExplorer } from '../../../services/explorer/explorer.js'
 import { type Simnode, startSimnode } from '../../../services/simnode/node.js'
-import { getSteadyAnswer, Pipeline } from '../../harness/pipeline.js'
+import { getAnswer, Pipeline } from '../../harness/pipeline.js'
 import { until } from '../../harness/until.js'
 
 const BLOCKS = 120
@@ -47,7 +47,7 @@ describe('an index behind its node', () => {
     if (options.log === undefined) opened.push(log)
     const parts = { port: 0, db: pipeline.db, logger: pino({ level: 'silent' }), ...options, log }
     const explorer = await startExplorer(parts)
-    const answer = await getSteadyAnswer(`${explorer.url}/api/v1${path}`)
+    const answer = await getAnswer(`${explorer.url}/api/v1${path}`)
     await explorer.close()
     return answer
   }

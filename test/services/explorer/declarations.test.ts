@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { READS } from '../../../services/explorer/reads/index.js'
 import type { Read } from '../../../services/explorer/reads/read.js'
 import { startRecordedNode } from '../../../services/recorded-node/node.js'
-import { getSteadyAnswer, Pipeline } from '../../harness/pipeline.js'
+import { getAnswer, Pipeline } from '../../harness/pipeline.js'
 import { readFrames, TIMELINE } from '../../harness/recording.js'
 import { until } from '../../harness/until.js'
 import { edgesOf, isInPath, isInUrl, isRequired, pathOf } from './edges.js'
@@ -85,12 +85,8 @@ describe('a declared read', () => {
           known[read.name === 'transactionOpReturns' ? 'carrying' : name] ?? 'not known',
         ]),
     )
-  /** Repeats a read for which the node, on a starved machine, did not answer within the explorer's deadline. */
   const ask = (read: Read, more: Record<string, string> = {}) =>
-    until(read.path, async () => {
-      const answer = await getSteadyAnswer(`${pipeline.url}${pathOf(read, { ...required(read), ...more })}`)
-      return answer.body?.error !== 'Node unavailable' && answer
-    })
+    getAnswer(`${pipeline.url}${pathOf(read, { ...required(read), ...more })}`)
   const expectInShape = (read: Read, answer: Awaited<ReturnType<typeof ask>>, what: string): void => {
     expect(answer.status, `${what}: ${JSON.stringify(answer.body)}`).toBe(200)
     expect(Value.Errors(read.answer, answer.body).First(), what).toBeUndefined()

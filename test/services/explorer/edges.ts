@@ -1,7 +1,7 @@
 import { OptionalKind } from '@sinclair/typebox'
 import fc from 'fast-check'
 import type { Read } from '../../../services/explorer/reads/read.js'
-import { type Answer, getAnswer, getSteadyAnswer } from '../../harness/pipeline.js'
+import { type Answer, getAnswer } from '../../harness/pipeline.js'
 
 /** Texts at and beyond the limits of an argument's declaration. */
 export interface Edges {
@@ -125,7 +125,7 @@ export function requestRead(
   read: Read,
   texts: Readonly<Record<string, string>>,
 ): Promise<Answer> {
-  if (isInUrl(read)) return getSteadyAnswer(url + pathOf(read, texts))
+  if (isInUrl(read)) return getAnswer(url + pathOf(read, texts))
   return getAnswer(
     url + pathOf(read, {}),
     { 'content-type': 'application/json' },

@@ -20,14 +20,10 @@ export class FeedClient {
     socket.on('error', () => undefined)
   }
 
-  /** Connects, again if it is refused: an engine that lacks processor time may be taken for unreachable. */
-  static connect(url: string, path: string): Promise<FeedClient> {
-    const connecting = (): FeedClient => new FeedClient(new WebSocket(`${url.replace('http', 'ws')}${path}`))
-    let client = connecting()
-    return until('the feed is connected', () => {
-      if (client.closed) client = connecting()
-      return client.socket.readyState === WebSocket.OPEN && client
-    })
+  static async connect(url: string, path: string): Promise<FeedClient> {
+    const client = new FeedClient(new WebSocket(`${url.replace('http', 'ws')}${path}`))
+    await until('the feed is connected', () => client.socket.readyState === WebSocket.OPEN)
+    return client
   }
 
   send(message: unknown): void {

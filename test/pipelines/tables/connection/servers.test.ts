@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { Servers, type ServersParts } from '../../../../pipelines/tables/connection/servers.js'
 
@@ -16,9 +17,11 @@ function threeServers(
   const moved: number[] = []
   const servers = new Servers({
     count: 3,
+    silentMs: 400,
     ping: (server) => Promise.resolve(!failing.has(server)),
     isLevel: () => Promise.resolve(true),
     isOfServer: (error) => error instanceof ServerError,
+    isResponse: (error) => error instanceof RangeError,
     onMove: (server) => void moved.push(server),
     ...parts,
   })
@@ -95,6 +98,44 @@ describe('several servers with the same data', () => {
     silent.add(1)
     await expect(servers.run(waits, never)).rejects.toThrow()
     expect(await servers.run(waits, never)).toBe(2)
+  })
+
+  it('are not left while they are silent for less than the limit, nor if no other one responds', async () => {
+    const forever = (signal: AbortSignal): Promise<never> =>
+      new Promise((_, reject) => {
+        signal.addEventListener('abort', () => {
+          reject(signal.reason as Error)
+        })
+      })
+    const { servers, moved } = threeServers(new Set(), { ping: (_, signal) => forever(signal) })
+    const late = (server: number, signal?: AbortSignal): Promise<number> =>
+      Promise.race([sleep(1_200).then(() => server), forever(signal as AbortSignal)])
+    expect(await servers.run(late, never)).toBe(0)
+    expect(moved).toEqual([])
+  })
+
+  it('are left when they are silent, even if every request is given up earlier', async () => {
+    const ping: ServersParts['ping'] = (server, signal) =>
+      server === 0 ? sleep(5_000, true, { signal }) : Promise.resolve(true)
+    const { servers, moved } = threeServers(new Set(), { ping })
+    const givenUp = (): Promise<never> => sleep(250).then(() => Promise.reject(new Error('given up')))
+    for (let tries = 0; moved.length === 0 && tries < 8; tries++)
+      await servers.run(givenUp, never).catch(() => undefined)
+    expect(moved).toEqual([1])
+  })
+
+  it('do not fail a read because they are silent in turn', async () => {
+    let tries = 0
+    const ping: ServersParts['ping'] = (server, signal) =>
+      server === tries % 3 ? sleep(5_000, true, { signal }) : Promise.resolve(true)
+    const { servers } = threeServers(new Set(), { ping, isOfServer: () => true })
+    const silent = async (server: number, signal?: AbortSignal): Promise<number> => {
+      if (tries === 5) return server
+      await sleep(5_000, undefined, { signal }).finally(() => tries++)
+      throw new Error('not aborted')
+    }
+    expect(await servers.run(silent, always)).toBe(2)
+    expect(tries).toBe(5)
   })
 
   it('are not left while they answer pings, however long a request takes', async () => {

@@ -20,7 +20,7 @@ import { claimWriting, handOver } from '../../../../pipelines/tables/writers.js'
 import { latestHead } from '../../../../pipelines/tables/head.js'
 import { earlierForm } from '../../../harness/earlier-form.js'
 import { dropDatabase, newDatabase } from '../../../harness/engine.js'
-import { type Answer, getSteadyAnswer } from '../../../harness/pipeline.js'
+import { type Answer, getAnswer } from '../../../harness/pipeline.js'
 import { until } from '../../../harness/until.js'
 import { failureOf } from '../rpc/bare-rpc.js'
 
@@ -52,7 +52,7 @@ describe('an explorer whose database is of an earlier version', () => {
   const head = (height: number): string =>
     `INSERT INTO heads (position, chain, tip_height, written_at, connected, disconnected)
      SELECT ${String(height)}, 'regtest', ${String(height)}, now64(3), [], []`
-  const get = (path: string): Promise<Answer> => getSteadyAnswer(explorer.url + path)
+  const get = (path: string): Promise<Answer> => getAnswer(explorer.url + path)
   const total = async (): Promise<number> => (await readMigrations()).length
 
   it('reports the progress while its blocks are written again, until the second database has replaced it', async () => {
@@ -112,7 +112,7 @@ it('reports no upgrade of a database that is empty', async () => {
   const explorer = await startExplorer({ port: 0, db, log, logger })
   try {
     expect(await explorer.upgraded).toBeUndefined()
-    const { status, body } = await getSteadyAnswer(`${explorer.url}/api/v1/blocks/tip`)
+    const { status, body } = await getAnswer(`${explorer.url}/api/v1/blocks/tip`)
     expect([status, body.error]).toEqual([503, 'Not ready yet'])
   } finally {
     await explorer.close()
