@@ -26,6 +26,7 @@ const SLOW = [
   'test/services/docs/{pages,ask/questions,pages/bodies}.test.ts',
   'test/services/explorer/{behind,description/served,graphql/hostile,processes/leases,reads/faces,rpc/subscription}.test.ts',
   'test/services/limits/rate-limit.test.ts',
+  'test/services/rpc/cancelled-calls.test.ts',
   'test/services/explorer/state/{days,upgrade-follower}.test.ts',
   'test/services/simnode/simulation.test.ts',
 ]

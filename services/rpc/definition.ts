@@ -21,6 +21,12 @@ export function metadataOf(texts: Readonly<Record<string, string>> = {}): Metada
   return metadata
 }
 
+/** Returns a serialised message. */
+export function bytesOf(descriptor: DescMessage, message: Message): Buffer {
+  const { buffer, byteOffset, byteLength } = toBinary(descriptor, message)
+  return Buffer.from(buffer, byteOffset, byteLength)
+}
+
 /** Converts a Protobuf service to the form of grpc-js, its methods by their names in TypeScript (`search`, not `Search`). */
 export function serviceDefinition(service: DescService): ServiceDefinition {
   return Object.fromEntries(service.methods.map((method) => [method.localName, methodDefinition(method)]))
@@ -32,11 +38,11 @@ function methodDefinition(method: DescMethod): MethodDefinition<Message, Message
     path: `/${method.parent.typeName}/${method.name}`,
     requestStream: methodKind === 'client_streaming' || methodKind === 'bidi_streaming',
     responseStream: methodKind === 'server_streaming' || methodKind === 'bidi_streaming',
-    requestSerialize: (message) => Buffer.from(toBinary(input, message)),
+    requestSerialize: (message) => bytesOf(input, message),
     requestDeserialize: (bytes) => fromBinary(input, bytes),
     // A handler may return a serialised message.
     responseSerialize: (message: Message | Buffer) =>
-      Buffer.isBuffer(message) ? message : Buffer.from(toBinary(output, message)),
+      Buffer.isBuffer(message) ? message : bytesOf(output, message),
     responseDeserialize: (bytes) => fromBinary(output, bytes),
     originalName: method.name,
   }

@@ -14,9 +14,11 @@ import {
   type ServerWritableStream,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js'
+import { constants, type ServerHttp2Stream } from 'node:http2'
 import type { Logger } from '../../pipelines/logger.js'
-import { type Kinds, metadataOf } from './definition.js'
+import { bytesOf, type Kinds, metadataOf } from './definition.js'
 import { Code, RpcError } from './error.js'
+import type { UnreadResponses } from './unread.js'
 
 /**
  * The handler of a method. Of a unary method it returns the response; of a server stream the messages, which are pulled one by one
@@ -46,6 +48,7 @@ export function rpcService<S extends DescService>(descriptor: S, handlers: Handl
 export interface Calls {
   /** The open streams, which a stopping server aborts. */
   readonly streams: Set<AbortController>
+  readonly unread: UnreadResponses
   readonly logger: Logger
   /** Called at the end of each unary call. */
   readonly observe: (method: string, code: Code, seconds: number) => void
@@ -78,7 +81,7 @@ type StreamHandler = (request: Message, call: Call) => AsyncIterable<Init | Buff
 function unary(
   method: DescMethod,
   handler: UnaryHandler,
-  { logger, observe }: Calls,
+  { logger, observe, unread }: Calls,
 ): handleUnaryCall<Message, Message | Buffer> {
   return (call, callback) => {
     const began = performance.now()
@@ -87,9 +90,16 @@ function unary(
       opened.over()
       observe(method.name, code, (performance.now() - began) / 1000)
     }
-    const answer = async (): Promise<Message | Buffer> => {
+    const answer = async (): Promise<Buffer> => {
       const made = await handler(call.request, opened)
-      return Buffer.isBuffer(made) ? made : create(method.output, made)
+      const bytes = Buffer.isBuffer(made) ? made : bytesOf(method.output, create(method.output, made))
+      opened.signal.throwIfAborted()
+      const closed = unread.add(bytes.length, () => {
+        opened.reset()
+      })
+      if (closed === undefined) throw overloaded()
+      call.once('cancelled', closed)
+      return bytes
     }
     answer().then(
       (message) => {
@@ -176,6 +186,12 @@ export class Call {
     this.#isOver = true
   }
 
+  /** Ends the call at once. A status would wait behind a message that the client does not read. */
+  reset(): void {
+    const { call } = this.#call as unknown as { call: { stream: ServerHttp2Stream } }
+    call.stream.close(constants.NGHTTP2_CANCEL)
+  }
+
   /** Sends the headers now, so that the client of a stream knows that it has started. */
   sendHeaders(): void {
     if (this.#headers !== undefined) this.#call.sendMetadata(this.#headers)
@@ -196,6 +212,10 @@ function drained(call: ServerWritableStream<Message, Message | Buffer>, signal: 
     signal.addEventListener('abort', done)
   })
 }
+
+/** Returns the failure of a call whose response finds no room among those that clients have not read. */
+const overloaded = (): RpcError =>
+  new RpcError('HW_OVERLOADED', 'Overloaded, try again later', { 'retry-after-ms': '1000' })
 
 function toRpcError(error: unknown, method: DescMethod, logger: Logger): RpcError {
   if (error instanceof RpcError) return error

@@ -7,6 +7,7 @@ import { RpcError } from './error.js'
 import { type Calls, implementation, type RpcService } from './handlers.js'
 import { HealthService } from './health.js'
 import { addReflection } from './reflection.js'
+import { UnreadResponses } from './unread.js'
 
 export interface RpcServerOptions {
   readonly host: string
@@ -40,8 +41,6 @@ const OPTIONS: ServerOptions = {
   // Requests are a few arguments.
   'grpc.max_receive_message_length': 64 * 1024,
   'grpc.max_concurrent_streams': 100,
-  // Megabytes of unread answers beyond which a connection gets no more streams.
-  'grpc-node.max_session_memory': 64,
   // A client that vanished without closing its connection is detected within 40 seconds, and its streams end.
   'grpc.keepalive_time_ms': 30_000,
   'grpc.keepalive_timeout_ms': 10_000,
@@ -51,7 +50,7 @@ const OPTIONS: ServerOptions = {
 export async function startRpcServer(options: RpcServerOptions): Promise<RpcServer> {
   const { host, port, services, logger, what = 'gRPC', isShared = false, observe = () => undefined } = options
   const server = new Server(OPTIONS)
-  const calls: Calls = { streams: new Set(), logger, observe }
+  const calls: Calls = { streams: new Set(), unread: new UnreadResponses(), logger, observe }
   const health = new HealthService(services.map(({ descriptor }) => descriptor.typeName))
   for (const service of services)
     server.addService(serviceDefinition(service.descriptor), implementation(service, calls))

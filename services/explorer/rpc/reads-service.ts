@@ -1,10 +1,11 @@
-import { type DescMessage, type DescMethod, type Message, toBinary } from '@bufbuild/protobuf'
+import type { DescMessage, DescMethod, Message } from '@bufbuild/protobuf'
 import {
   Channel,
   ReadsService,
   type SubscribeRequest,
 } from '../../../proto/gen/headwater/reads/v1/reads_pb.js'
 import { addressBytes, type Origin } from '../../limits/client-address.js'
+import { bytesOf } from '../../rpc/definition.js'
 import { RpcError } from '../../rpc/error.js'
 import type { Call, RpcService } from '../../rpc/handlers.js'
 import type { Encoding } from '../answering/encoding.js'
@@ -81,8 +82,7 @@ function encodingOf({ answer }: Read, output: DescMessage): Encoding {
       const made: unknown = answer instanceof WrittenAnswer ? answer.parse() : answer
       const fields = isWrapped ? { [first.jsonName]: made } : (made as Record<string, unknown>)
       const message = toMessage(output, fields)
-      const { buffer, byteOffset, byteLength } = toBinary(output, message)
-      return { body: Buffer.from(buffer, byteOffset, byteLength), etag: '' }
+      return { body: bytesOf(output, message), etag: '' }
     },
   }
 }

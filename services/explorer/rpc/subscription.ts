@@ -1,4 +1,4 @@
-import { type MessageInitShape, toBinary } from '@bufbuild/protobuf'
+import type { MessageInitShape } from '@bufbuild/protobuf'
 import { LRUCache } from 'lru-cache'
 import {
   type ChannelEvent,
@@ -6,6 +6,7 @@ import {
   ChannelSchema,
   type SubscribeRequest,
 } from '../../../proto/gen/headwater/reads/v1/reads_pb.js'
+import { bytesOf } from '../../rpc/definition.js'
 import { RpcError } from '../../rpc/error.js'
 import type { Call } from '../../rpc/handlers.js'
 import {
@@ -35,8 +36,7 @@ export class EncodedEvents {
   bytesOf(text: string): Buffer {
     const known = this.#bytes.get(text)
     if (known !== undefined) return known
-    const { buffer, byteOffset, byteLength } = toBinary(ChannelEventSchema, eventOf(text))
-    const bytes = Buffer.from(buffer, byteOffset, byteLength)
+    const bytes = bytesOf(ChannelEventSchema, eventOf(text))
     this.#bytes.set(text, bytes)
     return bytes
   }

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { connect } from 'node:http2'
+import { type ClientHttp2Session, connect, constants } from 'node:http2'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { create, toBinary } from '@bufbuild/protobuf'
@@ -132,9 +132,7 @@ export async function floodReflection(address: string, symbol: string, most: num
   const message = toBinary(StringValueSchema, create(StringValueSchema, { value: symbol }))
   // The field of a request with the symbol is the fourth, not the first.
   message[0] = (4 << 3) | 2
-  const frame = Buffer.alloc(5 + message.length)
-  frame.writeUInt32BE(message.length, 1)
-  frame.set(message, 5)
+  const frame = framed(message)
   let taken = 0
   const write = async (): Promise<boolean> => {
     let isTaken = false
@@ -146,4 +144,48 @@ export async function floodReflection(address: string, symbol: string, most: num
   while (taken < most && (await write())) taken++
   session.destroy()
   return taken
+}
+
+/** Requests passages over a connection of its own, and reads no response beyond its first bytes. */
+export class StalledClient {
+  /** The number of calls that failed without a response. */
+  refused = 0
+  /** The number of calls that the server has reset. */
+  ended = 0
+  readonly #session: ClientHttp2Session
+
+  constructor(address: string, calls: number, message: Uint8Array) {
+    this.#session = connect(address)
+    this.#session.on('error', () => undefined)
+    for (let call = 0; call < calls; call++) this.#call(message)
+  }
+
+  close(): void {
+    this.#session.destroy()
+  }
+
+  #call(message: Uint8Array): void {
+    const stream = this.#session.request({
+      ':method': 'POST',
+      ':path': '/headwater.retrieval.v1.RetrievalService/Passages',
+      'content-type': 'application/grpc',
+      te: 'trailers',
+    })
+    stream.on('response', (headers) => {
+      if (headers['grpc-status'] !== undefined) this.refused++
+    })
+    stream.on('error', () => undefined)
+    stream.on('close', () => {
+      if (stream.rstCode === constants.NGHTTP2_CANCEL) this.ended++
+    })
+    stream.end(framed(message))
+  }
+}
+
+/** Returns a message as gRPC sends it, without compression. */
+function framed(message: Uint8Array): Buffer {
+  const frame = Buffer.alloc(5 + message.length)
+  frame.writeUInt32BE(message.length, 1)
+  frame.set(message, 5)
+  return frame
 }

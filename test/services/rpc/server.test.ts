@@ -1,11 +1,15 @@
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { RetrievalService } from '../../../proto/gen/headwater/retrieval/v1/retrieval_pb.js'
+import { create, toBinary } from '@bufbuild/protobuf'
+import {
+  PassagesRequestSchema,
+  RetrievalService,
+} from '../../../proto/gen/headwater/retrieval/v1/retrieval_pb.js'
 import { Code, RpcError } from '../../../services/rpc/error.js'
 import { type Call, rpcService } from '../../../services/rpc/handlers.js'
 import { type RpcClient, rpcClient } from '../../../services/rpc/client.js'
 import { type RpcServer, startRpcServer } from '../../../services/rpc/server.js'
-import { floodReflection, watchHealth } from './library-client.js'
+import { floodReflection, StalledClient, watchHealth } from './library-client.js'
 import { until } from '../../harness/until.js'
 
 /** The behaviour of the handlers, which each test sets. */
@@ -13,7 +17,10 @@ let onSearch: (query: string, call: Call) => Promise<{ ranking: number }>
 
 const service = rpcService(RetrievalService, {
   search: ({ query }, call) => onSearch(query, call),
-  passages: () => ({ passages: [{ id: 'p1', similarity: 0.5 }] }),
+  passages: ({ query: size }) => {
+    const id = size === '' ? 'p1' : 'x'.repeat(Number(size))
+    return { passages: [{ id, similarity: 0.5 }] }
+  },
   status: () => Promise.reject(new TypeError('a secret of the inside')),
 })
 
@@ -100,6 +107,27 @@ describe('a server and a client of gRPC', () => {
     const stranger = rpcClient({ ...other, methods }, `127.0.0.1:${String(server.port)}`)
     expect((await failure(stranger.search({}))).status).toBe(Code.UNIMPLEMENTED)
     stranger.close()
+  })
+
+  it('end calls whose clients do not read if too many bytes wait, and answer a client that reads', async () => {
+    const before = process.memoryUsage().rss
+    const address = `http://127.0.0.1:${String(server.port)}`
+    const message = toBinary(PassagesRequestSchema, create(PassagesRequestSchema, { query: '4000000' }))
+    const stalled = Array.from({ length: 20 }, () => new StalledClient(address, 10, message))
+    await until('calls are refused', () => stalled.some(({ refused }) => refused > 0))
+    // All responses together have 800 MB.
+    expect(process.memoryUsage().rss - before).toBeLessThan(400 * 2 ** 20)
+    await until('a client that reads is answered', () =>
+      client.passages({ query: '4000000' }).then(
+        () => true,
+        (error: unknown) => {
+          expect(error).toMatchObject({ status: Code.UNAVAILABLE, code: 'HW_OVERLOADED' })
+          return false
+        },
+      ),
+    )
+    await until('calls are ended', () => stalled.some(({ ended }) => ended > 0))
+    for (const each of stalled) each.close()
   })
 
   it('return UNAVAILABLE at once if no server listens, and find a server that starts later', async () => {
