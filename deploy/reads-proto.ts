@@ -214,7 +214,7 @@ class ProtoFile {
   #field(path: string, key: string, schema: TSchema, nested: string[]): Field {
     const value = notNull(schema)
     const isOptional = KindGuard.IsOptional(schema)
-    const mayBeNull = value !== schema && schema['presence'] !== 'implicit'
+    const mayBeNull = value !== schema
     const item = KindGuard.IsArray(value) ? value.items : undefined
     const doc = schema.description ?? value.description ?? item?.description ?? ''
     const type = this.#type(path, key, item ?? value, nested)

@@ -272,7 +272,7 @@ export interface Utxo {
   txid: string
   /** Index among the outputs. */
   vout: number
-  /** Height of the block; null while unconfirmed, 0 in gRPC. */
+  /** Height of the block; null while unconfirmed. */
   block_height: number | null
   /** Base units, decimal. */
   value: string

@@ -275,11 +275,7 @@ export const BalanceItem = Type.Object({
 export const Utxo = Type.Object({
   txid: Hash,
   vout: int('index among the outputs'),
-  // Block 0 has no unspent output, so gRPC has 0 for null, as before there was one.
-  block_height: Type.Union([MinedAt, Type.Null()], {
-    description: 'height of the block; null while unconfirmed, 0 in gRPC',
-    presence: 'implicit',
-  }),
+  block_height: orNull(MinedAt),
   value: Amount,
   script_pub_key: Hex,
   script_type: text('kind of the script, as the node names it'),
