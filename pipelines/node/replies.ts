@@ -130,8 +130,8 @@ export const scannedSetReply = new Reply(ScannedSet)
 export const chainSizeReply = new Reply(ChainSize)
 export const mempoolInfoReply = new Reply(MempoolInfo)
 export const networkInfoReply = new Reply(NetworkInfo)
-/** Schema of uptime, in seconds. */
-export const uptimeReply = new Reply(Count)
+/** Schema of uptime, in seconds. Negative if the node's clock is set to a time before its start (`setmocktime`). */
+export const uptimeReply = new Reply(Type.Integer())
 export const blockReply = new Reply(Block)
 export const blockHashReply = new Reply(Hash)
 /** Schema of sendrawtransaction. */

@@ -19,19 +19,27 @@ export interface Failure {
   readonly from?: number
 }
 
+/** The milliseconds after which a client may retry if the reason may have passed at any moment. */
+const SOON_MS = 1_000
+
 /** More requests than can be answered soon. Not an Error, because throwing one costs more than the rest of the refusal. */
 export const OVERLOADED: Failure = {
   code: 'HW_OVERLOADED',
   message: 'Overloaded, try again later',
-  retryMs: 1_000,
+  retryMs: SOON_MS,
 }
 /** Head and mempool have not been read yet: the event log may be unreachable, or the database empty. */
-export const NOT_READY: Failure = { code: 'HW_NOT_READY', message: 'Not ready yet' }
+export const NOT_READY: Failure = { code: 'HW_NOT_READY', message: 'Not ready yet', retryMs: SOON_MS }
 export const DATABASE_UNAVAILABLE: Failure = {
   code: 'HW_DATABASE_UNAVAILABLE',
   message: 'Database unavailable',
+  retryMs: SOON_MS,
 }
-export const NODE_UNAVAILABLE: Failure = { code: 'HW_NODE_UNAVAILABLE', message: 'Node unavailable' }
+export const NODE_UNAVAILABLE: Failure = {
+  code: 'HW_NODE_UNAVAILABLE',
+  message: 'Node unavailable',
+  retryMs: SOON_MS,
+}
 export const UNAUTHORIZED: Failure = { code: 'HW_UNAUTHORIZED', message: 'Unauthorized' }
 
 /** Returns the failure during an upgrade. @param details the progress of the upgrade. */

@@ -108,7 +108,7 @@ export const chainHeaders = ({ height, tipHash }: ChainState) =>
 /** Returns 404 with the body of Fastify, which the live service uses. */
 export function unknownRoute(request: Request): Answer {
   const message = `Route ${request.method}:${urlOf(request)} not found`
-  return jsonAnswer(404, { error: 'Not Found', message, statusCode: 404 })
+  return jsonAnswer(404, { error: 'Not Found', message, statusCode: 404 }, [NO_STORE])
 }
 
 /** Returns path and query of a request. */
@@ -136,7 +136,6 @@ export const retryHeaders = ({ retryMs, limit }: Failure): Headers =>
 export function failureAnswer(failure: Failure): Answer {
   const { code, message, details, chain } = failure
   const headers: Headers = [
-    ...(details === undefined ? [] : [NO_STORE]),
     ...(chain === undefined ? [] : chainHeaders(chain)),
     ...retryHeaders(failure),
     ...(code === 'HW_UNAUTHORIZED' ? [['www-authenticate', 'Bearer'] as const] : []),
@@ -145,9 +144,13 @@ export function failureAnswer(failure: Failure): Answer {
   return answer.status === 503 ? { ...answer, code } : answer
 }
 
-/** Returns an error with its code in the body. */
-export const errorAnswer = (code: ClientError, error: string, headers?: Headers, fields?: object): Answer =>
-  jsonAnswer(HTTP_STATUS[code], errorBody(code, error, fields), headers)
+/** Returns an error with its code in the body. It is true of this moment only, and caches may keep some by default (404, 410). */
+export const errorAnswer = (
+  code: ClientError,
+  error: string,
+  headers: Headers = [],
+  fields?: object,
+): Answer => jsonAnswer(HTTP_STATUS[code], errorBody(code, error, fields), [NO_STORE, ...headers])
 
 export function jsonAnswer(status: number, body: object, headers: Headers = []): Answer {
   return { status, headers: [JSON_TYPE, ...headers], body: Buffer.from(JSON.stringify(body)) }

@@ -391,7 +391,7 @@ export class Dispatcher {
     try {
       return jsonAnswer(200, await send(argument, broadcast, { state, tables }), [NO_STORE])
     } catch (error) {
-      if (error instanceof TxRejected) return errorAnswer(error.code, error.message, [NO_STORE])
+      if (error instanceof TxRejected) return errorAnswer(error.code, error.message)
       return this.#failureAnswer(error, request)
     }
   }

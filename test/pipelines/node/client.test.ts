@@ -179,3 +179,8 @@ describe('answers', () => {
     expect(await client.block(node.chain[1]?.hash ?? '')).toHaveProperty('aFieldOfTheNextRelease', true)
   })
 })
+
+it('accepts the uptime of a node whose clock is set to a time before its start', async () => {
+  fail({ kind: 'result', result: -86_400 })
+  expect(await client.uptime()).toBe(-86_400)
+})

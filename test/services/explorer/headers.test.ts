@@ -64,7 +64,10 @@ describe('the headers of an answer', () => {
       'cross-origin-resource-policy': 'cross-origin',
     })
     const text = await answer.text()
-    if (status >= 400) expect(JSON.parse(text)).toHaveProperty('error')
+    if (status >= 400) {
+      expect(JSON.parse(text)).toHaveProperty('error')
+      expect(said['cache-control']).toBe('no-store')
+    }
     expect(text).not.toContain('SELECT')
     const head = await fetchPath(path, { method: 'HEAD' })
     expect(head.status).toBe(status)

@@ -107,6 +107,7 @@ describe('GraphQL over HTTP', () => {
     expect(syncing.headers.get('retry-after')).toBe('5')
     const node = await send(bare.url, { query: '{ nodeHealth { uptime } }' })
     expect(node).toMatchObject({ status: 503, errors: [{ extensions: { code: 'HW_NODE_UNAVAILABLE' } }] })
+    expect(node.headers.get('retry-after')).toBe('1')
   })
 
   it('refuses batches, long bodies and other methods', async () => {
