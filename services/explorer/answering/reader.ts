@@ -17,7 +17,6 @@ import {
   type ReadContext,
 } from '../reads/read.js'
 import { WrittenAnswer } from '../reads/written-answer.js'
-import { stalledFromMs } from '../state/indexer-status.js'
 import type { ChainState, State } from '../state/state.js'
 import type { CancelSignal } from '../tables/cancellation.js'
 import type { Tables } from '../tables/tables.js'
@@ -505,8 +504,7 @@ export class Reader {
       size,
       ofHead: (read, args) => this.#ofHead(context, read, args),
       indexer: () => {
-        const stalledFrom = state.heartbeat === undefined ? 0 : stalledFromMs(state.heartbeat)
-        validity.until(Date.now() < stalledFrom ? stalledFrom : Number.POSITIVE_INFINITY)
+        validity.until(state.indexerUntilMs)
         return state.indexer()
       },
     }

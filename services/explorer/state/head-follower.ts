@@ -10,7 +10,7 @@ import { networkNamed } from '../../../pipelines/chain/networks.js'
 import type { Logger } from '../../../pipelines/logger.js'
 import type { EventLog, LogRecord } from '../../../pipelines/log/port.js'
 import { batchesBack, messageIn } from '../../../pipelines/log/records.js'
-import { type Database, TableMissing } from '../../../pipelines/tables/clickhouse.js'
+import { type Database, DatabaseUnavailable, TableMissing } from '../../../pipelines/tables/clickhouse.js'
 import {
   type ChainView,
   continuedView,
@@ -241,6 +241,8 @@ export class HeadFollower {
     const { state } = this.#parts
     const { db } = this.#source
     const { view, fence: writer } = state.chain
+    // A head that is announced while the tables are read may be missing from what was read; it is read next.
+    const expected = this.#announced
     const announced = view === undefined ? [] : this.#coming.takeAfter(view.head, writer)
     if (view !== undefined && announced.length > 0) {
       for (const { position } of announced) db.noteHead(position)
@@ -263,8 +265,8 @@ export class HeadFollower {
     // Under a new writer, what was found may have been read before its claim.
     const heads = isNewWriter ? await newHeads() : found
     if (heads.length === 0 && !isNewWriter) {
-      if (this.#announced > state.chain.position)
-        throw new Error('an announced head is missing from the tables')
+      if (expected > state.chain.position)
+        throw new DatabaseUnavailable('an announced head is missing from the tables')
       return
     }
     if (view !== undefined && !isNewWriter) {
@@ -298,7 +300,9 @@ export class HeadFollower {
     const head = heads.at(-1) ?? newest
     // A head that was written at the moment of the switch is not valid, and is written again in the other database.
     if (head === undefined || head.position < position)
-      throw new Error(`database ${source.db.name} does not show position ${String(position)} yet`)
+      throw new DatabaseUnavailable(
+        `database ${source.db.name} does not show position ${String(position)} yet`,
+      )
     await this.#advanceTo(heads, await loadChainView(source.db, head), fence, source)
     logger.info({ database: source.db.name, height: head.tipHeight }, 'switched to another database')
   }

@@ -7,7 +7,13 @@ import { CanonicalBlocks } from './canonical-blocks.js'
 import { type Change, NOTHING } from './change.js'
 import type { Days } from './days.js'
 import type { RecentBlocks } from './recent-blocks.js'
-import { type AppliedHeartbeat, type IndexerFigures, indexerFigures } from './indexer-status.js'
+import {
+  type AppliedHeartbeat,
+  type IndexerFigures,
+  indexerFigures,
+  Lateness,
+  statusUntilMs,
+} from './indexer-status.js'
 import type { CancelSignal } from '../tables/cancellation.js'
 
 /** The state of the chain as of one head. Immutable. */
@@ -75,6 +81,7 @@ export class State {
   #upgrade: Upgrade | undefined
   #heartbeat: AppliedHeartbeat | undefined
   #relayFees: RelayFees | undefined
+  readonly #lateness = new Lateness()
   /** The poller's last heartbeat in the log, which the materializer may not have applied yet. */
   nodeSeen: SeenNode | undefined
   /** The reason why the materializer has stopped, for operators; undefined while it works. */
@@ -104,6 +111,7 @@ export class State {
 
   set heartbeat(heartbeat: AppliedHeartbeat | undefined) {
     this.#heartbeat = heartbeat
+    this.#noteLateness()
     this.#report({ kind: 'heartbeat', touched: NOTHING })
   }
 
@@ -137,7 +145,16 @@ export class State {
 
   /** Returns the current status of the indexer. */
   indexer(): IndexerFigures {
-    return indexerFigures(this.#chain, this.heartbeat, Date.now())
+    return indexerFigures(this.#chain, this.#heartbeat, this.#lateness.sinceMs, Date.now())
+  }
+
+  /** The time in Unix milliseconds at which the status of the indexer changes without an event. */
+  get indexerUntilMs(): number {
+    return statusUntilMs(this.#heartbeat, this.#lateness.sinceMs, Date.now())
+  }
+
+  #noteLateness(): void {
+    if (this.#heartbeat !== undefined) this.#lateness.note(this.#chain, this.#heartbeat, Date.now())
   }
 
   get isMempoolLoaded(): boolean {
@@ -166,6 +183,7 @@ export class State {
   adopt(chain: ChainState, overlays: readonly Overlay[] = [], touched?: ReadonlySet<string>): void {
     this.#chain = chain
     this.#chainLoaded = true
+    this.#noteLateness()
     this.#report({ kind: 'head', touched })
     if (overlays.length > 0) this.mempool.advance(...overlays)
     this.#wake()
