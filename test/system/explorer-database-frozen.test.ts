@@ -121,7 +121,7 @@ describe('an explorer whose database freezes', () => {
   const missing = () => getAnswer(`${pipeline.url}/api/v1/tx/${'ef'.repeat(32)}`)
 
   it(
-    'lets nobody wait for more than five seconds, then answers 503 at once, and recovers within five seconds',
+    'lets no client wait for more than five seconds, then answers 503 at once, and recovers within five seconds',
     async () => {
       const patience = new Patience()
       const many = (crowd = new Crowd(pipeline.url))

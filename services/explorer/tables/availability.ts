@@ -34,7 +34,7 @@ const PING_DEADLINE_MS = 1_000
 const TICK_MS = 100
 /**
  * The number of ticks without a response to pending queries or pings after which the database is unreachable: the deadline of a
- * query, so that nobody waits longer for a frozen server, and a server that is short of processor time is not taken for one. Ticks
+ * query, so that no client waits longer for a frozen server, and a server that is short of processor time is not taken for one. Ticks
  * are counted instead of time because this process may itself be late: whatever has arrived is read between two ticks.
  */
 const SILENT_TICKS = 50

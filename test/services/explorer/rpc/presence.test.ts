@@ -1,5 +1,5 @@
 import { FeatureSet_FieldPresence as Presence } from '@bufbuild/protobuf/wkt'
-import { KindGuard, type TObject } from '@sinclair/typebox'
+import { KindGuard } from '@sinclair/typebox'
 import { expect, it } from 'vitest'
 import {
   file_headwater_reads_v1_reads as file,
@@ -9,7 +9,7 @@ import { notNull, SHAPES } from '../../../../services/explorer/reads/shape-names
 import { toMessage } from '../../../../services/explorer/rpc/messages.js'
 
 const fieldsThatMayBeNull = Object.entries(SHAPES).flatMap(([shape, { properties }]) =>
-  Object.entries((properties ?? {}) as TObject['properties'])
+  Object.entries(properties)
     .filter(([, property]) => notNull(property) !== property && !KindGuard.IsNull(property))
     .map(([key]) => [shape, key] as const),
 )
