@@ -131,7 +131,7 @@ export interface Output {
   block_height: number | null
   /** Base units, decimal. */
   value: string
-  /** Hexadecimal; null if the script is left out, empty in gRPC. */
+  /** Hexadecimal; null if the script is left out. */
   script_pub_key: string | null
   /** Kind of the script, as the node names it. */
   script_type: string

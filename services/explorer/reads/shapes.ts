@@ -146,8 +146,7 @@ export const Output = Type.Object({
   block_height: orNull(MinedAt),
   value: Amount,
   script_pub_key: Type.Union([Hex, Type.Null()], {
-    description: 'hexadecimal; null if the script is left out, empty in gRPC',
-    presence: 'implicit',
+    description: 'hexadecimal; null if the script is left out',
   }),
   script_type: text('kind of the script, as the node names it'),
   spent_txid: orNull(text('txid of the confirmed transaction that spends it; null if there is none')),

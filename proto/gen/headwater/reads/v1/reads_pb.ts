@@ -2672,7 +2672,7 @@ export type Output = Message<"headwater.reads.v1.Output"> & {
   value: string;
 
   /**
-   * Hexadecimal; null if the script is left out, empty in gRPC.
+   * Hexadecimal; null if the script is left out.
    *
    * @generated from field: optional string script_pub_key = 5 [json_name = "script_pub_key"];
    */
