@@ -86,7 +86,7 @@ async function compare(
     hashes,
   )
   const last = new Map(totals.map((row) => [row.hash, row]))
-  const places = await placesOf(context, scripts)
+  const ordered = await addressOrderOf(context, scripts)
   for (const { hash, script } of scripts) {
     const reported = new Map(
       set.unspents
@@ -110,14 +110,14 @@ async function compare(
         output === undefined ? 'not unspent' : `${String(output.value)}${isMarked ? OF_COINBASE : ''}`
       found.expect(`output ${outpoint}`, own, expected)
     }
-    const place = places.get(hash)
-    if (last.has(hash) && place !== undefined)
-      found.expect(`script ${script} among the addresses`, place, true)
+    const isOrdered = ordered.get(hash)
+    if (last.has(hash) && isOrdered !== undefined)
+      found.expect(`script ${script} among the addresses`, isOrdered, true)
   }
 }
 
 /** Returns whether the scripts that have an address are in the order of addresses, by their hashes. */
-async function placesOf(
+async function addressOrderOf(
   { db, view }: Pick<AuditContext, 'db' | 'view'>,
   scripts: readonly Sampled[],
 ): Promise<ReadonlyMap<string, boolean>> {

@@ -133,7 +133,7 @@ export function naiveMoved(tx: NodeTx): bigint | undefined {
     .reduce((sum, { value }) => sum + baseUnits(value), 0n)
 }
 
-/** Returns mining pools of the newest `window` blocks, identified by the largest payout to an address of a pool, then by tag. */
+/** Returns mining pools of the newest `window` blocks, identified by the largest payout to an address of a mining pool, then by tag. */
 export function naivePools(
   blocks: readonly NodeBlock[],
   window: number,

@@ -16,7 +16,7 @@ import { send } from '../services/explorer/graphql/client.js'
 
 const UNSIGNED = 0xffff_ffff
 
-/** Blocks and transactions that a node accepts and hardly anybody makes. */
+/** Blocks and transactions that a node accepts and few programs make. */
 describe('the figures of unusual blocks', () => {
   let folder: string
   let chain: SimChain
@@ -75,26 +75,36 @@ describe('the figures of unusual blocks', () => {
         { miner: pool, pool },
       ],
       [
-        'a pool less than others',
+        'a mining pool less than others',
         () => [paid(9_000n, other()), paid(5_000n, pool())],
         'One',
         { miner: other, pool },
       ],
       [
-        "0 to a pool's address first",
+        '0 to the address of a mining pool first',
         () => [paid(0n, pool()), paid(5n, other())],
         'Two',
         { miner: other, pool: other },
       ],
-      ['nobody', () => [paid(0n, pool())], 'Two', { miner: nobody, pool: nobody }],
+      ['nothing', () => [paid(0n, pool())], 'Two', { miner: nobody, pool: nobody }],
       [
         'most to a key without address',
         () => [paid(9n, script('p2pk')), paid(1n, pool())],
         'One',
         { miner: pool, pool },
       ],
-      ['two pools', () => [paid(1n, pool()), paid(2n, second())], 'Two', { miner: second, pool: second }],
-      ['two pools the same', () => [paid(2n, pool()), paid(2n, second())], 'One', { miner: pool, pool }],
+      [
+        'two mining pools',
+        () => [paid(1n, pool()), paid(2n, second())],
+        'Two',
+        { miner: second, pool: second },
+      ],
+      [
+        'two mining pools the same',
+        () => [paid(2n, pool()), paid(2n, second())],
+        'One',
+        { miner: pool, pool },
+      ],
     ])('of a coinbase that pays %s', async (_, outputs, name, payees) => {
       const { hash } = chain.mine({ coinbaseOutputs: outputs(), tag: '/two/' })
       await level()

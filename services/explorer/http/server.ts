@@ -14,7 +14,7 @@ import { Backlog } from './backlog.js'
 import { MAX_COPIED_BYTES, slicesOf, WaitingBodies } from './waiting-bodies.js'
 import type { Answer, Request, RequestHead } from './answer.js'
 import { MAX_BODY } from './body.js'
-import { COMMON_HEADERS, commonHeaders } from './common-headers.js'
+import { COMMON_HEADERS, commonHeaders } from './answer-headers.js'
 import { Disconnect } from './disconnect.js'
 import { BAD_ADDRESS, MAX_ADDRESSES, TOO_MANY_ADDRESSES } from '../feed/address-feed.js'
 import {

@@ -1,5 +1,26 @@
-import { Type, type Static, type TLiteral, type TSchema } from '@sinclair/typebox'
+import { Type, type Static, type TSchema } from '@sinclair/typebox'
 import { COINBASE_MATURITY } from '../../../pipelines/chain/networks.js'
+import {
+  Address,
+  Amount,
+  Decimal,
+  FeeRate,
+  flag,
+  Hash,
+  Hashrate,
+  Height,
+  Hex,
+  int,
+  list,
+  long,
+  MinedAt,
+  oneOf,
+  orNull,
+  SignedAmount,
+  text,
+  Time,
+  word,
+} from './fields.js'
 import './formats.js'
 
 /**
@@ -7,31 +28,9 @@ import './formats.js'
  * units. Every field has a description, from which the documentation of the other transports is generated. Formats are those of
  * the OpenAPI registry; an integer without one is a signed one of 32 bits.
  */
-const Amount = Type.String({ description: 'base units, decimal', format: 'uint64' })
-const SignedAmount = Type.String({ description: 'base units, signed decimal', format: 'int64' })
-const Hash = Type.String({ description: '64 hexadecimal characters' })
-const Hex = Type.String({ description: 'hexadecimal' })
-const Time = Type.String({ description: 'ISO 8601 UTC with milliseconds', format: 'date-time' })
-const Decimal = Type.String({ description: 'decimal, never with an exponent' })
-const Hashrate = Type.String({ description: 'hashes per second, decimal, never with an exponent' })
-const FeeRate = Type.String({ description: 'base units per virtual byte, decimal' })
 const OWN_RATE = 'its fee by its size, base units per virtual byte, decimal'
 const EFFECTIVE_RATE =
   'fee rate of the package in which the projection of blocks takes it, base units per virtual byte, decimal'
-const Height = Type.Integer({ description: 'height of the block' })
-const MinedAt = Type.Integer({ description: 'height of the block; null while unconfirmed' })
-const Address = Type.String({ description: 'an address' })
-const int = (description: string) => Type.Integer({ description })
-/** Returns the schema of a number of 32 bits. Those without a format have at most 31. */
-const word = (description: string) => Type.Integer({ description, format: 'uint32' })
-const long = (description: string) => Type.Integer({ description, format: 'int64' })
-const text = (description: string) => Type.String({ description })
-const list = <T extends TSchema>(item: T, description: string) => Type.Array(item, { description })
-const flag = (description: string) => Type.Boolean({ description })
-type Literals<N extends readonly string[]> = { -readonly [K in keyof N]: TLiteral<N[K]> }
-const oneOf = <const N extends readonly string[]>(names: N, description: string) =>
-  Type.Union(names.map((name) => Type.Literal(name)) as unknown as [...Literals<N>], { description })
-const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
 
 const itemsOf = <T extends TSchema>(item: T) => list(item, 'in the order of the read')
 const Total = int('total number of items')

@@ -64,7 +64,7 @@ export class CanonicalBlocks {
   }
 
   /**
-   * Returns the newest blocks whose hashes begin or end with some hexadecimal digits, newest first. It looks at two bytes of nearly
+   * Returns the newest blocks whose hashes begin or end with some hexadecimal digits, newest first. It compares two bytes of nearly
    * all hashes: the last digits of their beginning, because the first ones are zero, and their end.
    * @param digits 4 to 64 in lower case. @param most the maximum number of blocks.
    */

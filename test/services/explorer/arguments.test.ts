@@ -17,6 +17,8 @@ const RANGES: Readonly<Record<string, Readonly<Record<string, Range>>>> = {
   '/fees/history': { limit: [144, 1, 2_016] },
   '/reorgs': { page: [1, 1, Number.MAX_SAFE_INTEGER], limit: [20, 1, 100] },
   '/mempool/txs': { limit: [20, 1, 100] },
+  '/mempool/txids': { limit: [1_000, 1, 10_000] },
+  '/search/prefix': { limit: [10, 1, 50] },
   '/stats/richlist': { page: [1, 1, Number.MAX_SAFE_INTEGER], limit: [100, 1, 500] },
   '/stats/daily': { limit: [30, 1, 365] },
   '/stats/dilithium/history': { limit: [30, 1, 365] },
@@ -34,7 +36,7 @@ const VALID: Readonly<Record<string, string>> = {
   heightOrHash: '7',
   txid: 'ab'.repeat(32),
   address: 'qcrt1qxyz',
-  q: '7',
+  q: 'abcd',
 }
 
 function parse(read: Read, given: Readonly<Record<string, string>>): Record<string, unknown> {

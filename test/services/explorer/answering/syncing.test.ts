@@ -129,6 +129,7 @@ const EXPECTED: Readonly<Record<string, readonly [level: number, behind: number]
   // What the index has seen.
   reorgs: [200, 200],
   search: [404, 503],
+  searchPrefix: [200, 503],
   // Labels are the operator's.
   label: [404, 404],
   labels: [200, 200],

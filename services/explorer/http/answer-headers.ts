@@ -1,6 +1,6 @@
 /**
- * The headers of every answer: pages of any origin may read it and the listed headers, and browsers must not render it as a page.
- * One value with line breaks, because each call of writeHeader costs as much as finding an answer in memory.
+ * Returns the headers of every answer: pages of any origin may read it and the listed headers, and browsers must not render it as a
+ * page. One value with line breaks, because each call of writeHeader costs as much as finding an answer in memory.
  */
 export const commonHeaders = (policy: string): string =>
   [

@@ -1,0 +1,27 @@
+import { Type, type TLiteral, type TSchema } from '@sinclair/typebox'
+
+// The schemas of the fields of shapes.
+
+export const Amount = Type.String({ description: 'base units, decimal', format: 'uint64' })
+export const SignedAmount = Type.String({ description: 'base units, signed decimal', format: 'int64' })
+export const Hash = Type.String({ description: '64 hexadecimal characters' })
+export const Hex = Type.String({ description: 'hexadecimal' })
+export const Time = Type.String({ description: 'ISO 8601 UTC with milliseconds', format: 'date-time' })
+export const Decimal = Type.String({ description: 'decimal, never with an exponent' })
+export const Hashrate = Type.String({ description: 'hashes per second, decimal, never with an exponent' })
+export const FeeRate = Type.String({ description: 'base units per virtual byte, decimal' })
+export const Height = Type.Integer({ description: 'height of the block' })
+export const MinedAt = Type.Integer({ description: 'height of the block; null while unconfirmed' })
+export const Address = Type.String({ description: 'an address' })
+export const int = (description: string) => Type.Integer({ description })
+/** Returns the schema of a number of 32 bits. Those without a format have at most 31. */
+export const word = (description: string) => Type.Integer({ description, format: 'uint32' })
+export const long = (description: string) => Type.Integer({ description, format: 'int64' })
+export const text = (description: string) => Type.String({ description })
+export const list = <T extends TSchema>(item: T, description: string) => Type.Array(item, { description })
+export const flag = (description: string) => Type.Boolean({ description })
+type Literals<N extends readonly string[]> = { -readonly [K in keyof N]: TLiteral<N[K]> }
+/** Returns the schema of one of several texts. */
+export const oneOf = <const N extends readonly string[]>(names: N, description: string) =>
+  Type.Union(names.map((name) => Type.Literal(name)) as unknown as [...Literals<N>], { description })
+export const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
