@@ -27,7 +27,8 @@ export function inRest(schema: TSchema, value: any): unknown {
       expectType(value, 'string')
       return Number(value)
     case 'array':
-      return (OptionalKind in schema ? value.items : value).map((each: any) => inRest(schema['items'], each))
+      // A list that may be absent is within a message, unless its empty list stands for that.
+      return (Array.isArray(value) ? value : value.items).map((each: any) => inRest(schema['items'], each))
     case 'object':
       return objectIn(schema, value)
     default:
@@ -46,6 +47,10 @@ function objectIn(schema: TSchema, value: Record<string, any>): Record<string, u
   return Object.fromEntries(
     properties
       .filter(([name, each]) => !(OptionalKind in each && isLeftOut(name)))
+      .filter(
+        ([name, each]) =>
+          !(each['presence'] === 'implicit' && OptionalKind in each && value[name].length === 0),
+      )
       .map(([name, each]) => [name, each['type'] === 'null' ? null : inRest(each, value[name])]),
   )
 }
