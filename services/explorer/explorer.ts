@@ -1,3 +1,4 @@
+import { StartRefused } from '../../pipelines/errors.js'
 import type { Logger } from '../../pipelines/logger.js'
 import type { EventLog, Topic } from '../../pipelines/log/port.js'
 import type { Database } from '../../pipelines/tables/clickhouse.js'
@@ -172,6 +173,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     metricsText: member?.metricsText,
     refreshHeads: () => heads.refresh(),
   })
+  assertFree(basePath, dispatcher)
   endpoints['/graphql'] = new GraphqlEndpoint(operations, dispatcher.reader, basePath)
   const server: Server = new Server({
     answer: (request) => dispatcher.answer(request),
@@ -249,6 +251,17 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     await close()
     throw error
   }
+}
+
+/**
+ * Checks that the path below which clients reach the explorer is none of its own: below `/block`, a proxy that removes the path could
+ * not be told from one that does not. @throws StartRefused.
+ */
+function assertFree(basePath = '', dispatcher: Dispatcher): void {
+  const [, first = ''] = basePath.split('/')
+  const paths = [`/${first}`, `/${first}/x`].filter((path) => dispatcher.patternOf(path) !== 'unknown')
+  if (first !== '' && (paths.length > 0 || `/${first}` === '/api'))
+    throw new StartRefused(`BASE_PATH ${basePath} is a path of the explorer itself: choose another one`)
 }
 
 /** Logs the error of a follower, which must run until it is stopped, and throws it again. */

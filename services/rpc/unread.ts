@@ -9,6 +9,8 @@ interface Unread {
 
 /** The bytes that may wait for all clients together: as for those of the feed, a fraction of the memory of an explorer. */
 const MAX_BYTES = 64 * 2 ** 20
+/** The size up to which a response is always sent: clients that do not read large ones must not keep others from small ones. */
+const MAX_UNCOUNTED_BYTES = 16 * 1024
 /** The time after which a response that was not read may be dropped for others: its client does not read, or hardly. */
 const MIN_AGE_MS = 1_000
 
@@ -35,6 +37,7 @@ export class UnreadResponses {
    * @returns the function to call when the call is closed; undefined if the response must not be sent.
    */
   add(bytes: number, end: () => void): (() => void) | undefined {
+    if (bytes <= MAX_UNCOUNTED_BYTES) return () => undefined
     const now = performance.now()
     for (const call of this.#calls) {
       if (this.#bytes + bytes <= this.maxBytes || now - call.since < MIN_AGE_MS) break

@@ -104,7 +104,9 @@ export class MempoolFollower {
     this.#toFetch = this.#toFetch.slice(now.length)
     const all = change !== undefined && this.#toFetch.length === 0
     // Replacements are certain only when all new transactions are known.
-    const left = all ? await this.#causes(change.left, entered, signal) : []
+    const found = all ? await this.#causes(change.left, entered, signal) : []
+    // A transaction that was skipped may have replaced others: these wait for the next comparison, unless their cause is certain.
+    const left = entered.length === now.length ? found : found.filter(({ isCertain }) => isCertain)
     await this.#write(entered, left, this.mempool.takePassed())
     // Compare again if transactions were skipped.
     this.#compared = all && entered.length === now.length ? state : undefined
@@ -121,15 +123,17 @@ export class MempoolFollower {
     left: readonly string[],
     entered: readonly MempoolTx[],
     signal: AbortSignal,
-  ): Promise<Left[]> {
+  ): Promise<(Left & { readonly isCertain: boolean })[]> {
     const found = this.mempool.causes(left, entered)
-    if (found.every(({ cause }) => cause !== undefined)) return found as Left[]
+    if (found.every(({ cause }) => cause !== undefined))
+      return found.map((each) => ({ ...(each as Left), isCertain: true }))
     // Read after the list: it may have become full between the statistics and the list.
     const { mempoolminfee, minrelaytxfee } = await this.#sources.node.mempoolInfo(signal)
     const isFull = minrelaytxfee !== undefined && mempoolminfee > minrelaytxfee
     return found.map(({ tx, cause }) => ({
       tx,
       cause: cause ?? { reason: isFull ? 'evicted' : 'unknown' },
+      isCertain: cause !== undefined,
     }))
   }
 

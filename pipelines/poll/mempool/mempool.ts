@@ -120,7 +120,8 @@ export class Mempool {
 
   /** Notes that mempool and chain are those of the node: transactions of the next blocks that are new have only passed through. */
   level(): void {
-    this.#liveBlocks = MAX_LIVE_BLOCKS
+    // The block after these ends it.
+    this.#liveBlocks = MAX_LIVE_BLOCKS + 1
   }
 
   /** Returns the transactions that passed through since the last call. */

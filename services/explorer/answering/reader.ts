@@ -519,8 +519,12 @@ export class Reader {
       this.#followDefinitions()
       const answer = this.#cache.get(wanted.key)
       const outcome = answer ? { answer, chain } : await this.#underWay(wanted)?.join(() => undefined)
-      if (outcome !== undefined && 'answer' in outcome && outcome.chain === chain)
-        return JSON.parse(outcome.answer.body.toString())
+      if (outcome !== undefined && 'answer' in outcome && outcome.chain === chain) {
+        const { body } = outcome.answer
+        context.size.add(body.length)
+        await context.size.reserve(body.length)
+        return JSON.parse(body.toString())
+      }
     }
     const made: unknown = await read.resolve(context, args as never)
     return made instanceof WrittenAnswer ? made.parse() : made

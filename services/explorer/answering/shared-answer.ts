@@ -8,6 +8,7 @@ export type OnDisconnect = (callback: () => void) => void
 export class SharedAnswer<T> {
   readonly #cancellation = new Cancellation()
   #waiting = 0
+  #isOver = false
   readonly #made: Promise<T>
 
   /**
@@ -16,19 +17,24 @@ export class SharedAnswer<T> {
    */
   constructor(make: (signal: CancelSignal) => Promise<T>, deadlineMs: number, ended: () => void) {
     const signal = this.#cancellation
+    const end = (): void => {
+      if (this.#isOver) return
+      this.#isOver = true
+      ended()
+    }
     const timer = setTimeout(() => {
       signal.abort(new DatabaseUnavailable('the answer took too long'))
     }, deadlineMs)
     this.#made = new Promise<T>((resolve, reject) => {
       signal.addEventListener('abort', () => {
-        ended()
+        end()
         if (signal.reason !== undefined) reject(signal.reason)
       })
       make(signal).then(resolve, reject)
     })
     const over = (): void => {
       clearTimeout(timer)
-      if (!signal.aborted) ended()
+      end()
     }
     this.#made.then(over, (error: unknown) => {
       clearTimeout(timer)
@@ -41,7 +47,7 @@ export class SharedAnswer<T> {
   join(onDisconnect: OnDisconnect): Promise<T> {
     this.#waiting++
     onDisconnect(() => {
-      if (--this.#waiting === 0)
+      if (--this.#waiting === 0 && !this.#isOver)
         this.#cancellation.abort(new DatabaseUnavailable('all clients of the answer have disconnected'))
     })
     return this.#made

@@ -98,8 +98,8 @@ const ADDRESS: Message = {
   }),
 }
 
-/** Returns the description of the WebSocket feed, in AsyncAPI 3.0. */
-export function asyncApi(): Json {
+/** Returns the description of the WebSocket feed, in AsyncAPI 3.0. @param basePath the path below which clients reach the explorer. */
+export function asyncApi(basePath = ''): Json {
   const components = new Components()
   const events: Readonly<Record<string, Message>> = {
     ...Object.fromEntries(CHANNELS.map((channel) => [channel, eventOf(channel)])),
@@ -121,6 +121,7 @@ export function asyncApi(): Json {
       explorer: {
         host: '{host}',
         protocol: 'ws',
+        ...(basePath === '' ? {} : { pathname: basePath }),
         description: 'wss behind a proxy with TLS.',
         variables: { host: { default: 'localhost:8080', description: 'Host and port of the explorer.' } },
       },

@@ -24,7 +24,9 @@ export class Documents {
     if (made !== undefined) return made
     const { reads, enabled } = this
     const document =
-      name === 'asyncapi' ? asyncApi() : openApi({ reads, examples: readExamples(), ...enabled })
+      name === 'asyncapi'
+        ? asyncApi(enabled.basePath)
+        : openApi({ reads, examples: readExamples(), ...enabled })
     const { body, etag } = JSON_ENCODING.encode(document)
     const resource = new Resource(body, HEADERS, etag)
     this.#made.set(name, resource)

@@ -4,16 +4,20 @@ interface Weights {
   readonly json: number
   /** True if HTML is named, and not only included in a range of types. */
   readonly namesHtml: boolean
+  readonly namesJson: boolean
 }
 
 /** The number of remembered headers: clients send a few different ones. */
 const MAX_HEADERS = 64
 const known = new Map<string, Weights>()
 
-/** Returns whether an Accept header prefers JSON to HTML, by the weights of RFC 9110. Most clients accept anything: they do not. */
+/**
+ * Returns whether an Accept header prefers JSON to HTML, by the weights of RFC 9110. Of equal weights the type that is named decides:
+ * libraries of programs send `application/json, text/plain, *\/*`. Most clients accept anything: they do not prefer JSON.
+ */
 export function prefersJson(accept: string): boolean {
-  const { html, json } = weightsOf(accept)
-  return json > html
+  const { html, json, namesHtml, namesJson } = weightsOf(accept)
+  return json > html || (json === html && json > 0 && namesJson && !namesHtml)
 }
 
 /** Returns whether an Accept header asks for HTML by its name, and does not prefer JSON: that of a browser. */
@@ -47,5 +51,6 @@ function parse(accept: string): Weights {
     html: of('text/html', 'text/*', '*/*'),
     json: of('application/json', 'application/*', '*/*'),
     namesHtml: ranges.has('text/html'),
+    namesJson: ranges.has('application/json'),
   }
 }

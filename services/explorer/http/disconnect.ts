@@ -14,6 +14,11 @@ export class Disconnect {
     else this.#callbacks.push(callback)
   }
 
+  /** Drops the callbacks, and what they hold in memory, when the answer is made. */
+  forget(): void {
+    this.#callbacks = []
+  }
+
   happened(): void {
     this.#hasHappened = true
     for (const callback of this.#callbacks) callback()

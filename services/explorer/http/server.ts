@@ -63,7 +63,7 @@ const MAX_MESSAGE_BYTES = 16 * 1024
  * uWebSockets closes a connection whose message is longer than this without a status (1006), and stores what it has received of a
  * shorter one until it is complete.
  */
-const MAX_RECEIVED_BYTES = 2 ** 20
+const MAX_RECEIVED_BYTES = 64 * 1024
 /**
  * LIBUS_LISTEN_DEFAULT, which sets SO_REUSEPORT: Linux then balances the connections among the processes that listen on the port.
  * The types declare it in an enum that does not exist at run time.
@@ -205,6 +205,7 @@ export class Server {
       }
       ended(disconnect.hasHappened ? CLIENT_DISCONNECTED : made)
       if (disconnect.hasHappened) return
+      disconnect.forget()
       res.cork(() => {
         this.#write(res, made, { isHead, isLast: isLarge && !disconnect.isBodyRead }, disconnect)
       })
@@ -227,8 +228,13 @@ export class Server {
         gone.happened()
       })
     // The other way cannot close the connection.
-    if (ending.isLast) void this.#stream(res, { ...answer, parts: slicesOf(body) }, gone, ending)
-    else {
+    if (ending.isLast) {
+      let read = 0
+      const waiting = { body, began: performance.now(), read: () => read, close: () => res.close() }
+      const end = this.#waiting.add(waiting)
+      const parts = slicesOf(body, (bytes) => (read = bytes))
+      void this.#stream(res, { ...answer, parts }, gone, ending).finally(end)
+    } else {
       writeHead(res, answer)
       this.#waiting.send(res, body, (callback) => gone.add(callback))
     }

@@ -110,8 +110,10 @@ function rateOf(readers: ReadonlySet<Waiting>, now: number): number | undefined 
   return fastest
 }
 
-/** Returns the parts of a body. */
-export async function* slicesOf(body: Buffer): AsyncGenerator<Buffer> {
-  for (let at = 0; at < body.length; at += MAX_COPIED_BYTES)
+/** Returns the parts of a body. @param read receives the number of bytes of the parts before each one. */
+export async function* slicesOf(body: Buffer, read: (bytes: number) => void): AsyncGenerator<Buffer> {
+  for (let at = 0; at < body.length; at += MAX_COPIED_BYTES) {
+    read(at)
     yield await Promise.resolve(body.subarray(at, at + MAX_COPIED_BYTES))
+  }
 }

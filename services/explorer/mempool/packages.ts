@@ -9,8 +9,9 @@ export interface TxGraph {
 }
 
 /**
- * The maximum number of connected transactions whose packages are computed. Nodes limit the ancestors of a transaction to 25, or its
- * cluster to 64, so there are few that are larger; their transactions have the fee rates that they pay themselves.
+ * The maximum number of connected transactions whose packages are computed. Bitcoin Core limits a cluster to 64 transactions from
+ * version 31 on; earlier versions limit ancestors and descendants to 25 each, which larger clusters can satisfy. In a larger one all
+ * transactions have the fee rates that they pay themselves.
  */
 const MAX_CLUSTER = 1_000
 
@@ -25,7 +26,10 @@ export function repackaged(changed: Iterable<ShownTx>, graph: TxGraph): ShownTx[
   const excessive = new Set<string>()
   for (const start of changed) {
     if (seen.has(start.txid)) continue
-    const { txs, isComplete } = clusterOf(start, graph, excessive)
+    const { txs: connected, isComplete } = clusterOf(start, graph, excessive)
+    // Parts of the cluster may have had packages before they were connected.
+    const isNew = !isComplete && connected.some(({ packaged }) => packaged !== undefined)
+    const txs = isNew ? allConnected(connected, graph) : connected
     const packages = isComplete && txs.length > 1 ? packagesOf(txs) : undefined
     for (const tx of txs) {
       seen.add(tx.txid)
@@ -61,6 +65,13 @@ function clusterOf(
     }
   }
   return { txs: [...cluster.values()], isComplete: true }
+}
+
+/** Returns transactions and all that are connected to them, however many. */
+function allConnected(txs: readonly ShownTx[], graph: TxGraph): readonly ShownTx[] {
+  const cluster = new Map(txs.map((tx) => [tx.txid, tx]))
+  for (const tx of cluster.values()) for (const next of neighboursOf(tx, graph)) cluster.set(next.txid, next)
+  return [...cluster.values()]
 }
 
 /** Yields the unconfirmed parents and children of a transaction. */

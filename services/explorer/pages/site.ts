@@ -163,12 +163,12 @@ export class Site implements Pages {
     return { status: 200, headers: [JSON_TYPE, NO_STORE], body: outcome.answer.body }
   }
 
-  /** Redirects to the only match of a query. Others are shown by the page of the search, failures too. */
+  /** Redirects to the exact match of a query, or to its only one. Others are shown by the page of the search, failures too. */
   async #find(request: Request): Promise<Answer> {
     const outcome = await this.#matches(request)
     const found = 'answer' in outcome ? (JSON.parse(outcome.answer.body.toString()) as Suggestions) : []
     const [first, second] = found.filter(({ type }) => type === 'page')
-    if (first !== undefined && second === undefined) return redirect(first.url)
+    if (first !== undefined && (second === undefined || first.isExact === true)) return redirect(first.url)
     const given = new URLSearchParams(request.query)
     const language = givenLanguage(given)
     const query = new URLSearchParams({ q: given.get('q') ?? '' })

@@ -24,6 +24,8 @@ const Suggestion = Type.Object({
   /** HTML. */
   content: Type.String(),
   breadcrumbs: Type.Optional(Type.Array(Type.String())),
+  /** True for the object that the query names completely. */
+  isExact: Type.Optional(Type.Boolean()),
 })
 type Suggestion = Static<typeof Suggestion>
 export type Suggestions = readonly Suggestion[]
@@ -75,7 +77,7 @@ export const suggestions = declareRead({
             }[found.type](),
           ]
     const items = [
-      ...exact,
+      ...exact.map((each) => ({ ...each, isExact: true })),
       ...labelled,
       ...begun
         .filter(({ value }) => value !== found?.value)

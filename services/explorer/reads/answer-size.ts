@@ -32,7 +32,10 @@ export class MakingMemory {
     }
     const isTaken = await new Promise<boolean>((resolve) => {
       const cancel = (): void => {
-        this.#waiting.splice(this.#waiting.indexOf(waiting), 1)
+        const index = this.#waiting.indexOf(waiting)
+        // It was begun by the one before it, which was cancelled too.
+        if (index < 0) return
+        this.#waiting.splice(index, 1)
         this.#next()
         resolve(false)
       }
@@ -74,7 +77,10 @@ export class MakingMemory {
 export class AnswerSize {
   #optional = 0
   #characters = 0
+  #wanted = 0
   #reserved = 0
+  #taking: Promise<void> = Promise.resolve()
+  #isReleased = false
 
   constructor(
     private readonly memory: MakingMemory,
@@ -100,25 +106,45 @@ export class AnswerSize {
       )
   }
 
-  /** Waits until there is memory for an answer of so many bytes. Replaces what was reserved before, if that was less. */
+  /**
+   * Waits until there is memory for so many bytes more. Reads of an operation may call it at the same time: then one waits for the
+   * other, and the memory of both is taken at once.
+   */
   async reserve(bytes: number): Promise<void> {
-    const wanted = Math.min(bytes, this.maxCharacters)
-    if (wanted <= Math.max(MAX_UNRESERVED, this.#reserved)) return
+    this.#wanted += bytes
+    if (this.#wanted <= MAX_UNRESERVED) return
+    const taking = this.#taking.then(() => this.#take())
+    // An error is that of each caller.
+    this.#taking = taking.catch(() => undefined)
+    await taking
+  }
+
+  async #take(): Promise<void> {
+    const wanted = this.#wanted
+    if (this.#isReleased || wanted <= this.#reserved) return
     // Given back first: answers that hold memory and wait for each other would never end.
-    this.release()
+    this.#giveBack()
     await this.memory.take(wanted, this.signal)
     this.#reserved = wanted
+    // The answer may have ended meanwhile.
+    if (this.#isReleased) this.#giveBack()
+  }
+
+  #giveBack(): void {
+    if (this.#reserved > 0) this.memory.give(this.#reserved)
+    this.#reserved = 0
   }
 
   /** Forgets what was counted, to make the answer again. */
   reset(): void {
     this.#optional = 0
     this.#characters = 0
+    this.#wanted = 0
   }
 
   /** Returns the memory, when the answer is made or has failed. */
   release(): void {
-    if (this.#reserved > 0) this.memory.give(this.#reserved)
-    this.#reserved = 0
+    this.#isReleased = true
+    this.#giveBack()
   }
 }

@@ -143,7 +143,7 @@ const LEADS: Readonly<Partial<Record<GatheredTable, readonly GatheredTable[]>>> 
 export const OPERATION_KEYS = 1_000
 
 /** The batches of large parts of transactions: of some megabytes each, so few are in memory at once. */
-const LARGE: Gathering = { inFlight: 2, least: 1, maxKeys: 2 }
+const LARGE: Gathering = { inFlight: 2, least: 1, maxKeys: 4 }
 
 type Gathering = Pick<GatherOptions<unknown>, 'inFlight' | 'least' | 'maxKeys' | 'begin'>
 

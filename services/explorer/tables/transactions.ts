@@ -70,6 +70,7 @@ export async function confirmationsByTxid(
  * Returns a transaction of a chain, as of its block on this chain; undefined if the chain does not contain it. Lookups as for
  * `confirmationsByTxid`, and one for each part that is large.
  * @param takes decides whether the witness is read.
+ * @param before called with the sizes of a transaction of which some parts are not read yet.
  * @throws Error if its row is missing although the chain contains it: a power cut can lose the newest rows of `txs`, until they are
  * repaired.
  */
@@ -78,9 +79,11 @@ export async function transactionByTxid(
   blocks: CanonicalBlocks,
   txid: string,
   takes = EVERY_WITNESS,
+  before: (row: StoredBody) => Promise<void> = () => Promise.resolve(),
 ): Promise<TxRow | undefined> {
   const lookup: Lookup<StoredBody | StoredTx> = takes === NO_WITNESS ? tables.bodies : tables.txs
   const row = await lookup.get(txid)
+  if (row !== undefined) await before(row)
   if (row !== undefined && blocks.has(row.height, row.blockTag)) return complete(tables, row, takes)
   const [at] = await locate(tables, blocks, [txid])
   return at && transactionAt(tables, at, await storedOf(tables, [at], takes !== NO_WITNESS), takes)
@@ -103,9 +106,7 @@ async function locate(tables: Tables, blocks: CanonicalBlocks, txids: readonly s
  */
 export async function transactionsOf(tables: Tables, located: readonly BlockTx[]): Promise<CompleteTx[]> {
   const stored = await storedOf(tables, located, true)
-  const rows: CompleteTx[] = []
-  for (const at of located) rows.push((await transactionAt(tables, at, stored)) as CompleteTx)
-  return rows
+  return Promise.all(located.map((at) => transactionAt(tables, at, stored))) as Promise<CompleteTx[]>
 }
 
 /** Transactions as of the blocks that were written last, without large parts, by txid. */

@@ -1,6 +1,6 @@
 import { html, type Html, type Part } from '../../../design/html.js'
 import { outpointOf } from '../../../../pipelines/chain/prevout.js'
-import { opReturnPayload, readScript } from '../../../../pipelines/chain/script.js'
+import { isUnspendable, opReturnPayload, readScript } from '../../../../pipelines/chain/script.js'
 import { hash, page } from '../../reads/arguments.js'
 import { transaction as transactionRead } from '../../reads/chain/transactions.js'
 import { textOf } from '../../reads/chain/op-returns.js'
@@ -91,6 +91,7 @@ export const transaction = declarePage({
   },
 })
 
+const OP_RETURN = 0x6a
 /** The number of inputs and of outputs on a page. */
 const ITEMS = 100
 /** The number of bytes of a script or an item of a witness that the page needs: a few signatures. */
@@ -164,8 +165,8 @@ function inputItem(context: PageContext, input: Input): Html {
 
 function outputItem(context: PageContext, output: Output, tx: Transaction): Html {
   const { t, f, mempool } = context
-  const script =
-    output.script_type === 'nulldata' ? Buffer.from(output.script_pub_key ?? '', 'hex') : undefined
+  const bytes = Buffer.from(output.script_pub_key ?? '', 'hex')
+  const script = bytes[0] === OP_RETURN ? bytes : undefined
   const isBeginning = script !== undefined && script.length >= MAX_SCRIPT
   const content =
     script && (isBeginning ? { data: beginningOfPayload(script), isScript: false } : opReturnPayload(script))
@@ -178,7 +179,7 @@ function outputItem(context: PageContext, output: Output, tx: Transaction): Html
   const spender = output.spent_txid ?? unconfirmed
   const spent =
     spender === undefined
-      ? tx.block_height === null || content !== undefined
+      ? tx.block_height === null || isUnspendable(bytes)
         ? undefined
         : html`<small class="unspent">${t.tx.unspent}</small>`
       : html`<small

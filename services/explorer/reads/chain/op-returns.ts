@@ -20,6 +20,9 @@ const MAX_SHORT = 4 * 1024
 /** The size of the beginning of a payload, in bytes, that a page shows. */
 const MAX_BEGINNING = 512
 
+/** The bytes of payloads that a list may have. */
+const MAX_PAYLOADS = 1_000_000
+
 const { data, ...PLACE } = OP_RETURNS.columns
 const COLUMNS = { ...PLACE, size: 'u32', beginning: 'bytes' } as const
 const SIZE = 'toUInt32(length(data))'
@@ -79,7 +82,13 @@ export const opReturns = declareRead({
   emptyFrom: listFrom,
   async resolve(context, { limit, offset }) {
     const { rows, total } = await windowOf(context, SHORT, { limit, offset })
-    await context.size.reserve(rows.reduce((sum, { size }) => sum + 3 * size, 0))
+    await context.size.reserve(
+      3 *
+        Math.min(
+          MAX_PAYLOADS,
+          rows.reduce((sum, { size }) => sum + size, 0),
+        ),
+    )
     const payloads = await payloadsOf(rows, context)
     const items = rows.map((row) => {
       const data = payloads.get(row.ordinal)
@@ -130,7 +139,7 @@ export const transactionOpReturns = declareRead({
   async resolve(context, args) {
     const { tables, chain, validity, size } = context
     const found = await findTransaction(args.txid, context, (key) =>
-      transactionByTxid(tables, chain.blocks, key, NO_WITNESS),
+      transactionByTxid(tables, chain.blocks, key, NO_WITNESS, ({ bodySize }) => size.reserve(3 * bodySize)),
     )
     const [tx, block_height, time] =
       found.unconfirmed === undefined
@@ -139,7 +148,7 @@ export const transactionOpReturns = declareRead({
     const { txid, outputs, isCoinbase } = tx
     const timestamp = isoTime(time)
     validity.finalFrom(block_height ?? Number.POSITIVE_INFINITY)
-    await size.reserve(3 * tx.strippedSize)
+    size.add(3 * tx.strippedSize)
     const items = outputs.flatMap(({ script }, vout): OpReturn[] => {
       const payload = opReturnPayload(script)
       if (payload === undefined || (isCoinbase && isWitnessCommitment(script))) return []

@@ -47,13 +47,15 @@ function hashesFrom(
 ): Matches[] {
   const hashes = blocks.matching(digits, most).map(({ hash }) => hash)
   const unconfirmed: string[] = []
-  for (const { txid } of mempool.values()) {
-    if (unconfirmed.length === most) break
-    if (txid.startsWith(digits)) unconfirmed.push(txid)
+  // In order of txid: the first one may be the whole of the digits.
+  if (mempool.get(digits) !== undefined) unconfirmed.push(digits)
+  for (const txid of mempool.txidsAfter(digits)) {
+    if (unconfirmed.length >= most || !txid.startsWith(digits)) break
+    unconfirmed.push(txid)
   }
   return [
     Promise.resolve(matches('block', hashes)),
-    Promise.resolve(matches('transaction', unconfirmed.sort(), false)),
+    Promise.resolve(matches('transaction', unconfirmed, false)),
     txidsFrom(tables, blocks, digits, most).then((txids) => matches('transaction', txids)),
   ]
 }

@@ -59,11 +59,15 @@ export const transactionHex = declareRead({
   notFound: ['Transaction not found'],
   async resolve(context, { txid }) {
     const { tables, chain, size } = context
-    const found = await findTransaction(txid, context, (key) => transactionByTxid(tables, chain.blocks, key))
+    const found = await findTransaction(txid, context, (key) =>
+      transactionByTxid(tables, chain.blocks, key, undefined, ({ bodySize, witnessSize }) =>
+        size.reserve(2 * (bodySize + witnessSize)),
+      ),
+    )
     if (found.unconfirmed !== undefined)
       return { txid: found.unconfirmed.txid, hex: found.unconfirmed.raw.toString('hex') }
     const { body, witness = NOTHING, height } = found.row
-    await size.reserve(2 * (body.length + witness.length))
+    size.add(2 * (body.length + witness.length))
     context.validity.finalFrom(height)
     return { txid: found.row.txid, hex: Buffer.from(withWitnesses(body, witness)).toString('hex') }
   },
@@ -113,6 +117,7 @@ export const transactionOutspends = declareRead({
         : readTx(new ByteReader(found.unconfirmed.raw))
     const { txid, outputs } = tx
     await size.reserve(OUTSPEND_CHARACTERS * outputs.length)
+    size.add(OUTSPEND_CHARACTERS * outputs.length)
     const rows =
       found.unconfirmed === undefined
         ? await allSpends(tables, txid, await tables.spends.get(outputPrefix(txid)))

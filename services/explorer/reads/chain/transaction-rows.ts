@@ -28,6 +28,8 @@ interface Replaceable {
 
 /** About the characters of JSON that an answer has for each byte of a body: many for outputs, which have few bytes. */
 const CHARACTERS_PER_BYTE = 12
+/** The number of inputs and outputs up to which they take no more than a usual transaction. */
+const MAX_RANGE = 1_000
 const NO_SPENDS: ReadonlyMap<string, readonly Spend[]> = new Map()
 const NOTHING = Buffer.alloc(0)
 /** The characters of JSON of a usual transaction, and of one with its witnesses. */
@@ -47,7 +49,8 @@ export async function transactionsAt(
   block?: Replaceable,
 ): Promise<string[]> {
   const { tables, size, detail } = context
-  await size.reserve(located.length * (full ? USUAL.full : USUAL.bare))
+  const usual = located.length * (full ? USUAL.full : USUAL.bare)
+  await size.reserve(usual)
   const isWitnessed = full && detail?.witness !== false
   const [stored, spends] = await Promise.all([
     storedOf(tables, located, isWitnessed),
@@ -56,7 +59,7 @@ export async function transactionsAt(
       ? NO_SPENDS
       : tables.spends.getAll(located.map(({ txid }) => outputPrefix(txid))),
   ])
-  if (detail === undefined) await size.reserve(sizeOf([...stored.values()], isWitnessed))
+  await size.reserve(Math.max(0, sizeOf([...stored.values()], isWitnessed, detail) - usual))
   const items: string[] = []
   for (const at of located) {
     const row = await transactionAt(tables, at, stored, isWitnessed ? size.takes : NO_WITNESS)
@@ -69,8 +72,9 @@ export async function transactionsAt(
 }
 
 /** Returns about how many characters the JSON of transactions has. */
-function sizeOf(rows: readonly StoredBody[], isWitnessed: boolean): number {
-  const bodies = rows.reduce((sum, { bodySize }) => sum + bodySize, 0)
+function sizeOf(rows: readonly StoredBody[], isWitnessed: boolean, detail: TxDetail | undefined): number {
+  const isRange = detail !== undefined && detail.inputs.count + detail.outputs.count < MAX_RANGE
+  const bodies = isRange ? 0 : rows.reduce((sum, { bodySize }) => sum + bodySize, 0)
   const witnesses = isWitnessed ? rows.reduce((sum, { witnessSize }) => sum + witnessSize, 0) : 0
   return CHARACTERS_PER_BYTE * bodies + 2 * witnesses
 }
@@ -99,13 +103,12 @@ export async function transactionNow(
 async function transactionById(txid: string, context: Sources): Promise<string | undefined> {
   const { chain, tables, size, detail } = context
   const takes = detail?.witness === false ? NO_WITNESS : detail && size.takes
+  const before = (row: StoredBody) => size.reserve(sizeOf([row], takes !== NO_WITNESS, detail))
   const [row, spends] = await Promise.all([
-    transactionByTxid(tables, chain.blocks, txid, takes),
+    transactionByTxid(tables, chain.blocks, txid, takes, before),
     tables.spends.get(outputPrefix(txid)),
   ])
   if (row === undefined) return undefined
-  if (detail === undefined)
-    await size.reserve(CHARACTERS_PER_BYTE * (row.body.length + row.prevouts.length) + 2 * row.witnessSize)
   const all = await allSpends(tables, txid, spends)
   const json = confirmed(row, all, context, { full: true, takes: detail && size.takes })
   size.add(json.length)

@@ -24,12 +24,14 @@ export interface Alerting extends Naming {
   /** The maximum number of senders, and of recipients. Not set: all. */
   readonly most?: number
   /** Bounds the size of the answer. Not set: it is not bounded. */
-  readonly size?: Pick<AnswerSize, 'add'>
+  readonly size?: Pick<AnswerSize, 'add' | 'reserve'>
 }
 
 /** An alert with the largest senders and recipients. The numbers of all are set only if there is a maximum. */
 export type BriefAlert = WhaleAlert & { from_count?: number; to_count?: number }
 
+/** About the characters of senders and recipients for each byte of a body with what it spends. */
+const CHARACTERS_PER_BYTE = 3
 /** About the characters of a sender or recipient, and of an alert without them. */
 const CHARACTERS = { party: 110, alert: 250 }
 
@@ -55,6 +57,8 @@ export async function confirmedAlerts(
   how: Alerting,
 ): Promise<BriefAlert[]> {
   const bodies = await tables.bodies.getAll(located.map(({ txid }) => txid))
+  const bytes = [...bodies.values()].reduce((sum, { bodySize }) => sum + bodySize, 0)
+  await how.size?.reserve(CHARACTERS_PER_BYTE * bytes)
   const alerts: BriefAlert[] = []
   for (const each of located) {
     const { txid, height, isDilithium } = each

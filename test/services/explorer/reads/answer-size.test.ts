@@ -67,6 +67,46 @@ describe('the memory of answers in the making', () => {
     await both[1]
   })
 
+  it('is given back for all reads of an operation, which reserve it at the same time', async () => {
+    const memory = new MakingMemory(10 * MB)
+    for (let count = 0; count < 50; count++) {
+      const operation = new AnswerSize(memory, new Cancellation())
+      await Promise.all([operation.reserve(1 * MB), operation.reserve(2 * MB), operation.reserve(1_000)])
+      operation.release()
+    }
+    // All of it is free.
+    const whole = new AnswerSize(memory, new Cancellation())
+    await whole.reserve(10 * MB)
+    const late = new AnswerSize(memory, new Cancellation())
+    const waiting = late.reserve(1 * MB)
+    late.release()
+    whole.release()
+    await waiting
+    await memory.take(10 * MB, new Cancellation())
+  })
+
+  it('is the sum of what the reads of an operation need', async () => {
+    const memory = new MakingMemory(10 * MB)
+    const operation = new AnswerSize(memory, new Cancellation())
+    for (let count = 0; count < 6; count++) await operation.reserve(1 * MB)
+    const other = new AnswerSize(memory, new Cancellation()).reserve(5 * MB)
+    expect(await isDone(other)).toBe(false)
+    operation.release()
+    await other
+  })
+
+  it('is waited for by others if several reads of a cancelled operation waited for it', async () => {
+    const memory = new MakingMemory(2 * MB)
+    await memory.take(2 * MB, new Cancellation())
+    const cancelled = new Cancellation()
+    const gone = [memory.take(1 * MB, cancelled), memory.take(1 * MB, cancelled)]
+    const other = memory.take(1 * MB, new Cancellation())
+    cancelled.abort(new Error('the client has disconnected'))
+    for (const each of gone) await expect(each).rejects.toThrow('the client has disconnected')
+    memory.give(2 * MB)
+    await other
+  })
+
   it('is not waited for by an answer that was cancelled', async () => {
     const memory = new MakingMemory(1 * MB)
     await memory.take(1 * MB, new Cancellation())
