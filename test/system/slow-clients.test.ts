@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { MAX_BODY } from '../../services/explorer/http/body.js'
 import { declareRead } from '../../services/explorer/reads/read.js'
 import { until } from '../harness/until.js'
 import { type BareServer, sendRaw, startBare } from '../services/explorer/bare-server.js'
@@ -27,6 +28,8 @@ const late = declareRead({
   resolve: () => sleep(60_000, {}, { ref: false }),
 })
 
+/** One byte more than the largest body that the API accepts. */
+const TOO_LARGE = String(MAX_BODY + 1)
 const LINE = 'GET /health HTTP/1.1\r\nHost: x\r\n'
 /** Established connections on the server's side, as the kernel counts them. */
 function connections(port: number): number {
@@ -132,10 +135,10 @@ describe('a request that is too large', () => {
   })
 
   it.each([
-    ['GET', 'Content-Length: 65537', 200],
+    ['GET', `Content-Length: ${TOO_LARGE}`, 200],
     ['GET', 'Content-Length: 10000000000', 200],
     ['GET', 'Transfer-Encoding: chunked', 200],
-    ['POST', 'Content-Length: 65537', 405],
+    ['POST', `Content-Length: ${TOO_LARGE}`, 405],
   ])('with a large body is answered and disconnected: %s, %s', async (method, header, status) => {
     // A client that sends a smaller body than it declared is disconnected too, but only after ten seconds of silence.
     const earlier = connect(bare.port, '127.0.0.1')
@@ -154,7 +157,7 @@ describe('a request that is too large', () => {
   it.each(['HEAD', 'OPTIONS'])(
     'with a large body is disconnected if the answer has no body: %s',
     async (method) => {
-      const request = `${method} /health HTTP/1.1\r\nHost: x\r\nContent-Length: 65537\r\n\r\n`
+      const request = `${method} /health HTTP/1.1\r\nHost: x\r\nContent-Length: ${TOO_LARGE}\r\n\r\n`
       expect(await sendRaw(bare.port, request)).toMatchObject({ text: '', closed: true })
       expect((await fetch(`${bare.url}/health`)).status).toBe(200)
     },
