@@ -255,7 +255,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
 
 /**
  * Checks that the path below which clients reach the explorer is none of its own: below `/block`, a proxy that removes the path could
- * not be told from one that does not. @throws StartRefused.
+ * not be distinguished from one that does not. @throws StartRefused.
  */
 function assertFree(basePath = '', dispatcher: Dispatcher): void {
   const [, first = ''] = basePath.split('/')
