@@ -192,6 +192,10 @@ describe.skipIf(nginx === undefined || openssl === undefined)('the proxy before 
     const hidden = { error: 'Not Found', code: 'HW_NOT_FOUND' }
     expectFailure(await receive(metrics), 404, hidden)
     expectFailure(await receive({ ...metrics, host: 'docs.explorer.example' }), 404, hidden)
+    // The services ignore a slash at the end.
+    const slash = { path: '/metrics/', from: '127.0.0.12' }
+    expectFailure(await receive(slash), 404, hidden)
+    expectFailure(await receive({ ...slash, host: 'docs.explorer.example' }), 404, hidden)
   })
 
   it('exposes neither metrics nor other hosts nor plain HTTP', async () => {

@@ -19,7 +19,7 @@ const BASE = '/explorer'
 /** The configuration on the page about proxies, which removes the path, or passes it on. */
 async function locationOf(kind: 'removes' | 'passes'): Promise<string> {
   const page = await readFile('content/operate/proxy.md', 'utf8')
-  const shown = /```nginx\n(location \/explorer\/ [\s\S]*?)```/.exec(page)?.[1] ?? ''
+  const shown = /```nginx\n([^`]*location \/explorer\/ [\s\S]*?)```/.exec(page)?.[1] ?? ''
   expect(shown).toContain('proxy_pass http://explorer/;')
   return kind === 'removes' ? shown : shown.replace('http://explorer/;', 'http://explorer;')
 }
@@ -104,6 +104,11 @@ describe.skipIf(NGINX === undefined || CHROMIUM === undefined).each(['removes', 
         if (!target.endsWith('/nowhere')) expect([200, 303, 400, 405, 426], target).toContain(answer.status)
         if (answer.status === 400) expect(target).toMatch(/\/api\/v1\/|\/_explorer\//)
       }
+    })
+
+    it('hides its metrics', async () => {
+      for (const path of ['metrics', 'metrics/'])
+        expect((await fetch(`${url}${BASE}/${path}`)).status, path).toBe(404)
     })
 
     it('is found without the slash after it, where it redirects, and by its description', async () => {

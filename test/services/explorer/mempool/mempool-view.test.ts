@@ -158,6 +158,23 @@ describe('a version of the mempool', () => {
     ).toBe(both.get(parent.txid))
   })
 
+  it('takes no packages in a cluster that has become too large, in any part of it', () => {
+    // Two chains of 600, each with packages: a child pays for the parent before it.
+    const chainOf = (first: number) =>
+      Array.from({ length: 600 }, (_, index) =>
+        txOf({
+          ...{ id: first + index, parents: index === 0 ? [] : [first + index - 1], vsize: 100 },
+          ...{ fee: index % 2 === 0 ? 10n : 50_000n, firstSeen: 1 },
+        } as never),
+      )
+    const before = MempoolTxs.of([...chainOf(0), ...chainOf(1_000)])
+    const packaged = (txs: MempoolTxs) => [...txs.values()].filter((tx) => tx.packaged !== undefined).length
+    expect(packaged(before)).toBe(1_200)
+    const joining = txOf({ id: 2_000, parents: [599, 1_599], fee: 10n, vsize: 100, firstSeen: 2 } as never)
+    expect(packaged(before.changed([], [joining]))).toBe(0)
+    expect(packaged(MempoolTxs.of([...chainOf(0), ...chainOf(1_000), joining]))).toBe(0)
+  })
+
   it('reads a bounded number of transactions for a change beside a chain of any length', () => {
     const chain = Array.from({ length: 20_000 }, (_, id) =>
       txOf({ id, parents: id === 0 ? [] : [id - 1], fee: 1_000n, vsize: 100, firstSeen: id } as never),
