@@ -63,7 +63,7 @@ const MAX_MESSAGE_BYTES = 16 * 1024
  * uWebSockets closes a connection whose message is longer than this without a status (1006), and stores what it has received of a
  * shorter one until it is complete.
  */
-const MAX_RECEIVED_BYTES = 64 * 1024
+const MAX_RECEIVED_BYTES = 256 * 1024
 /**
  * LIBUS_LISTEN_DEFAULT, which sets SO_REUSEPORT: Linux then balances the connections among the processes that listen on the port.
  * The types declare it in an enum that does not exist at run time.
