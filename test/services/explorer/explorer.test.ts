@@ -167,6 +167,18 @@ describe('an explorer of the recorded chain', () => {
     }
   })
 
+  it('leads from a height to its block, although hashes begin like it', async () => {
+    // Four digits, from which on beginnings are searched.
+    const digits = (height: number): string => String(height).padStart(4, '0')
+    const isAmbiguous = async (height: number): Promise<boolean> =>
+      (await pipeline.get(`/search/prefix?q=${digits(height)}`)).body.items.length > 0
+    let height = before.chaininfo.blocks
+    while (height > 0 && !(await isAmbiguous(height))) height--
+    expect(height).toBeGreaterThan(0)
+    const found = await raw(`/_explorer/find?q=${digits(height)}`, { redirect: 'manual' })
+    expect([found.status, found.headers.get('location')]).toEqual([303, `/block/${String(height)}`])
+  })
+
   it('omits script_sig and witness from lists unless they are requested', async () => {
     for (const path of [`/block/${tip}/txs`, '/txs/recent']) {
       const [without, full] = await Promise.all([pipeline.get(path), pipeline.get(`${path}?witness=true`)])
