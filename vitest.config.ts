@@ -24,10 +24,12 @@ const SLOW = [
   'test/pipelines/poll/{poller,recording}.test.ts',
   'test/pipelines/retrieval/model/model.test.ts',
   'test/services/docs/{pages,ask/questions,pages/bodies}.test.ts',
-  'test/services/explorer/{behind,description/served,graphql/hostile,processes/leases,reads/faces,rpc/subscription}.test.ts',
+  'test/services/explorer/behind.test.ts',
+  'test/services/explorer/core/{reads/faces,state/days,following/upgrade-follower}.test.ts',
+  'test/services/explorer/faces/{rest/description/served,graphql/hostile,grpc/subscription}.test.ts',
+  'test/services/explorer/host/processes/leases.test.ts',
   'test/services/limits/rate-limit.test.ts',
   'test/services/rpc/cancelled-calls.test.ts',
-  'test/services/explorer/state/{days,upgrade-follower}.test.ts',
   'test/services/simnode/simulation.test.ts',
 ]
 

@@ -7,7 +7,7 @@ const SITE = [
   ':!services/client',
 ]
 /** The same without the words and looks of the explorer's pages. */
-const EXPLORER = [...SITE, ':!services/explorer/pages', ':!services/design']
+const EXPLORER = [...SITE, ':!services/explorer/faces/pages', ':!services/design']
 const STACK = ['bench/processes.ts', 'bench/report.ts', 'bench/repetitions.ts', 'test/harness']
 const BENCH = [...EXPLORER, ...STACK]
 const LOAD = ['bench/load-generator.ts', 'bench/load-connection.ts']
@@ -205,7 +205,7 @@ export const JOBS: readonly Job[] = [
     runs: [vitest('test/system/graphql-reorganisations.test.ts')],
     sources: [
       ...SYSTEM,
-      'test/services/explorer/graphql/client.ts',
+      'test/services/explorer/faces/graphql/client.ts',
       'test/system/graphql-reorganisations.test.ts',
     ],
   },

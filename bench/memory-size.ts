@@ -1,8 +1,8 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import type { Day } from '../services/explorer/state/days.js'
-import { Mempool } from '../services/explorer/mempool/mempool.js'
-import { shownTx, type ShownTx } from '../services/explorer/mempool/shown-tx.js'
+import type { Day } from '../services/explorer/core/state/days.js'
+import { Mempool } from '../services/explorer/core/mempool/mempool.js'
+import { shownTx, type ShownTx } from '../services/explorer/core/mempool/shown-tx.js'
 import { blocksOf } from './log-size.js'
 import { REGTEST } from '../pipelines/chain/networks.js'
 

@@ -1,8 +1,8 @@
 /** Takes the examples of OpenAPI from the pages of the documentation: `npm run proto`. No service imports this file. */
-import { sendTransaction } from '../services/explorer/commands/send-transaction.js'
-import type { Examples } from '../services/explorer/description/examples.js'
-import { READS } from '../services/explorer/reads/index.js'
-import type { Read } from '../services/explorer/reads/read.js'
+import { sendTransaction } from '../services/explorer/core/commands/send-transaction.js'
+import type { Examples } from '../services/explorer/faces/rest/description/examples.js'
+import { READS } from '../services/explorer/core/reads/index.js'
+import type { Read } from '../services/explorer/core/reads/read.js'
 
 /** A request in a code block of a page, and its answer in the next one. A test compares them with real answers. */
 export interface PageExample {

@@ -18,7 +18,7 @@ const ASSETS = [
   'pipelines/tables/migrations',
   'services/design/assets',
   'services/docs/assets',
-  'services/explorer/description/examples.json',
+  'services/explorer/faces/rest/description/examples.json',
   'services/kafka/pom.xml',
 ]
 
@@ -28,5 +28,5 @@ export function copyAssets() {
     cpSync(join(ROOT, asset), join(ROOT, 'dist', asset), { recursive: true })
   }
   for (const [name, file] of Object.entries(GRAPHIQL))
-    cpSync(join(ROOT, 'node_modules', file), join(ROOT, 'dist/services/explorer/graphql/assets', name))
+    cpSync(join(ROOT, 'node_modules', file), join(ROOT, 'dist/services/explorer/faces/graphql/assets', name))
 }

@@ -7,9 +7,9 @@ import { fileURLToPath } from 'node:url'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
-const ISLANDS = join(ROOT, 'services/explorer/pages/islands')
+const ISLANDS = join(ROOT, 'services/explorer/faces/pages/islands')
 const DESIGN = join(ROOT, 'services/design/assets')
-const TARGET = join(ROOT, 'dist/services/explorer/pages/assets')
+const TARGET = join(ROOT, 'dist/services/explorer/faces/pages/assets')
 const MANIFEST = join(TARGET, 'manifest.json')
 const SOURCES = [ISLANDS, DESIGN, join(ROOT, 'package-lock.json'), fileURLToPath(import.meta.url)]
 

@@ -11,7 +11,7 @@ import { join } from 'node:path'
 const READS = 'proto/headwater/reads/v1/reads.proto'
 const LOCK = 'proto/headwater/reads/v1/reads.lock.json'
 const CLIENT = 'services/client/gen/reads.ts'
-const EXAMPLES = 'services/explorer/description/examples.json'
+const EXAMPLES = 'services/explorer/faces/rest/description/examples.json'
 const BASELINE = 'proto/breaking-baseline.binpb'
 
 /** Writes everything, unless a change would break clients: then the baseline stays and the error is shown. */

@@ -2,7 +2,7 @@
 import { ESLint } from 'eslint'
 import ts from 'typescript'
 
-const PROJECTS = ['tsconfig.json', 'services/explorer/pages/islands/tsconfig.json']
+const PROJECTS = ['tsconfig.json', 'services/explorer/faces/pages/islands/tsconfig.json']
 
 const programs = PROJECTS.map((project) => {
   const fail = (diagnostic) => {

@@ -11,6 +11,6 @@ setFlagsFromString('--heap-growing-percent=75')
 await runService('explorer', async (context) => {
   const { explorerProcesses } = context.config
   if (explorerProcesses > 1 && cluster.isPrimary)
-    await (await import('./processes/supervisor.js')).supervise(context)
-  else await (await import('./serve.js')).serve(context)
+    await (await import('./host/processes/supervisor.js')).supervise(context)
+  else await (await import('./host/serve.js')).serve(context)
 })

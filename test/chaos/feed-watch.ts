@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WebSocket } from 'ws'
-import { CHANNELS, type Channel } from '../../services/explorer/feed/feed.js'
+import { CHANNELS, type Channel } from '../../services/explorer/core/feed/feed.js'
 import { until } from '../harness/until.js'
 import type { SourceNode, SourceState } from './source-node.js'
 

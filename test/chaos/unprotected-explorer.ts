@@ -1,6 +1,6 @@
 /** The explorer without the check of the tags of rows in memory; otherwise as services/explorer/main.ts. */
-import { serve } from '../../services/explorer/serve.js'
-import { CanonicalBlocks } from '../../services/explorer/state/canonical-blocks.js'
+import { serve } from '../../services/explorer/host/serve.js'
+import { CanonicalBlocks } from '../../services/explorer/core/tables/canonical-blocks.js'
 import { runService } from '../../services/lifecycle.js'
 
 CanonicalBlocks.prototype.has = function (height) {

@@ -2,10 +2,13 @@ import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { apiExamples, pageExamples } from '../../deploy/api-examples.js'
-import { READS } from '../../services/explorer/reads/index.js'
+import { READS } from '../../services/explorer/core/reads/index.js'
 import { readPages } from '../content/pages.js'
 
-const FILE = join(resolve(import.meta.dirname, '../..'), 'services/explorer/description/examples.json')
+const FILE = join(
+  resolve(import.meta.dirname, '../..'),
+  'services/explorer/faces/rest/description/examples.json',
+)
 
 describe('the examples of OpenAPI', () => {
   // test/system/content-examples.test.ts compares those of the pages with real answers.

@@ -7,8 +7,8 @@ import { type FileDescriptorProto, FileDescriptorSetSchema } from '@bufbuild/pro
 import { Type } from '@sinclair/typebox'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { EMPTY_LOCK, type Lock, readsProto } from '../../deploy/reads-proto.js'
-import { READS } from '../../services/explorer/reads/index.js'
-import { declareRead, type Read } from '../../services/explorer/reads/read.js'
+import { READS } from '../../services/explorer/core/reads/index.js'
+import { declareRead, type Read } from '../../services/explorer/core/reads/read.js'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const PROTO = join(ROOT, 'proto')

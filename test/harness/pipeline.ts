@@ -10,7 +10,7 @@ import { Poller } from '../../pipelines/poll/poller.js'
 import { Database } from '../../pipelines/tables/clickhouse.js'
 import { latestHead } from '../../pipelines/tables/head.js'
 import { migrate } from '../../pipelines/tables/migrate.js'
-import { type ExplorerOptions, startExplorer } from '../../services/explorer/explorer.js'
+import { type ExplorerOptions, startExplorer } from '../../services/explorer/host/explorer.js'
 import { createMigrated } from './template.js'
 import { until } from './until.js'
 

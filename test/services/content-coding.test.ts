@@ -1,6 +1,6 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { CachedAnswer } from '../../services/explorer/answering/cached-answer.js'
+import { CachedAnswer } from '../../services/explorer/core/answering/cached-answer.js'
 import { compress, preferredCoding } from '../../services/content-coding.js'
 
 describe('the content coding of an answer', () => {

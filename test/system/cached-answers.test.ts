@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { pino } from 'pino'
 import { afterEach, describe, expect, inject, it } from 'vitest'
-import { type Explorer, startExplorer } from '../../services/explorer/explorer.js'
+import { type Explorer, startExplorer } from '../../services/explorer/host/explorer.js'
 import { type Simnode, startSimnode } from '../../services/simnode/node.js'
 import { type Answer, getAnswer, Pipeline } from '../harness/pipeline.js'
 import { until } from '../harness/until.js'

@@ -1,6 +1,6 @@
 import { chromium } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { READS } from '../../services/explorer/reads/index.js'
+import { READS } from '../../services/explorer/core/reads/index.js'
 import { CHROMIUM } from '../harness/chromium.js'
 import { startBare } from '../services/explorer/bare-server.js'
 

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, inject, it } from 'vitest'
 import { type Simnode, startSimnode } from '../../services/simnode/node.js'
 import { Pipeline } from '../harness/pipeline.js'
 import { until } from '../harness/until.js'
-import { type GraphqlAnswer, send } from '../services/explorer/graphql/client.js'
+import { type GraphqlAnswer, send } from '../services/explorer/faces/graphql/client.js'
 
 /** The long run has more reorganisations, and compares the state after each of them with a clean index. */
 const REORGS = Number(process.env['GRAPHQL_REORGS'] ?? 6)

@@ -15,7 +15,7 @@ import {
   CommittedEventSchema,
   NodeEventSchema,
 } from '../../proto/gen/headwater/events/v1/events_pb.js'
-import { reorgOf } from '../../services/explorer/feed/feed-writer.js'
+import { reorgOf } from '../../services/explorer/core/feed/feed-writer.js'
 import { startSimnode } from '../../services/simnode/node.js'
 import { buildChain, forkAt } from '../../services/simnode/chain/sim-chain.js'
 import { expectSameRows } from '../harness/clean-index.js'

@@ -16,7 +16,7 @@ import { sha256 } from '../../pipelines/chain/hash.js'
 import { openEmbeddedLog } from '../../pipelines/log/embedded/embedded.js'
 import { balanceFloor, NO_BALANCES, setBalanceFloor } from '../../pipelines/tables/lists/balance-floor.js'
 import { claimWriting, newestWriter, Superseded } from '../../pipelines/tables/writers.js'
-import { startExplorer } from '../../services/explorer/explorer.js'
+import { startExplorer } from '../../services/explorer/host/explorer.js'
 import { tagOf } from '../harness/busy-script.js'
 import { Counting } from '../harness/counting.js'
 import {

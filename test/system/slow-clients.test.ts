@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { MAX_BODY } from '../../services/explorer/http/body.js'
-import { declareRead } from '../../services/explorer/reads/read.js'
+import { declareRead } from '../../services/explorer/core/reads/read.js'
 import { until } from '../harness/until.js'
 import { type BareServer, sendRaw, startBare } from '../services/explorer/bare-server.js'
 

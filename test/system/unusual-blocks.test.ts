@@ -12,7 +12,7 @@ import { buildChain, forkAt, type SimChain } from '../../services/simnode/chain/
 import { sealTx, type SimTx } from '../../services/simnode/chain/sim-tx.js'
 import { type Simnode, startSimnode } from '../../services/simnode/node.js'
 import { Pipeline } from '../harness/pipeline.js'
-import { send } from '../services/explorer/graphql/client.js'
+import { send } from '../services/explorer/faces/graphql/client.js'
 
 const UNSIGNED = 0xffff_ffff
 

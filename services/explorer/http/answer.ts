@@ -1,13 +1,21 @@
-import { type ClientError, errorBody, HTTP_STATUS } from '../../../pipelines/errors.js'
-import type { Encoding } from '../answering/encoding.js'
-import type { Failure } from '../answering/failure.js'
-import type { OnDisconnect } from '../answering/shared-answer.js'
+import { type ClientError, type ErrorCode, errorBody, HTTP_STATUS } from '../../../pipelines/errors.js'
+import type { Encoding } from '../core/answering/encoding.js'
+import type { Failure } from '../core/answering/failure.js'
+import type { OnDisconnect } from '../core/answering/shared-answer.js'
 import { limitHeaders } from '../../limits/rate-limit.js'
 import type { Origin } from '../../limits/client-address.js'
-import type { Observed } from '../health/metrics.js'
-import type { Read } from '../reads/read.js'
-import type { ChainState } from '../state/state.js'
+import type { Read } from '../core/reads/read.js'
+import type { ChainState } from '../core/state/state.js'
 import type { Matched } from './router.js'
+
+/** The properties of an answer that metrics record. */
+export interface Observed {
+  /** The pattern of its route, if it is known without matching the path. */
+  readonly route?: string
+  readonly status: number
+  /** The error code of a 503: separates overload, which more explorers solve, from failures. */
+  readonly code?: ErrorCode
+}
 
 export interface Request {
   /** In upper case. */

@@ -1,5 +1,5 @@
-import { MAX_TX_BYTES } from '../commands/send-transaction.js'
-import type { RawArgument } from '../reads/arguments.js'
+import { MAX_TX_BYTES } from '../core/commands/send-transaction.js'
+import type { RawArgument } from '../core/reads/arguments.js'
 
 /** The maximum size of a body: that of a transaction to send, its hex and what is around it. Proxies must let it pass. */
 export const MAX_BODY = 2 * MAX_TX_BYTES + 1_024

@@ -1,5 +1,5 @@
 import { codingFor, type Coding, compress } from '../../content-coding.js'
-import { matchesTag } from '../answering/encoding.js'
+import { matchesTag } from '../core/answering/encoding.js'
 import type { Answer, Headers, Request } from './answer.js'
 
 /** A body that does not depend on the request: it is compressed once in each coding. */

@@ -1,5 +1,5 @@
-import { addressHistoryCsv } from '../exports/history-csv.js'
-import type { Read } from '../reads/read.js'
+import { addressHistoryCsv } from '../faces/rest/history-csv.js'
+import type { Read } from '../core/reads/read.js'
 
 export const API = '/api/v1'
 

@@ -1,6 +1,6 @@
 import { OptionalKind } from '@sinclair/typebox'
 import fc from 'fast-check'
-import type { Read } from '../../../services/explorer/reads/read.js'
+import type { Read } from '../../../services/explorer/core/reads/read.js'
 import { type Answer, getAnswer } from '../../harness/pipeline.js'
 
 /** Texts at and beyond the limits of an argument's declaration. */

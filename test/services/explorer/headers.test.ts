@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { RateLimit } from '../../../services/limits/rate-limit.js'
-import { declareRead, NEVER, NotFound } from '../../../services/explorer/reads/read.js'
+import { declareRead, NEVER, NotFound } from '../../../services/explorer/core/reads/read.js'
 import { type BareServer, sendRaw, startBare } from './bare-server.js'
 
 const reads = [

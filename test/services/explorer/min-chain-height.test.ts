@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest'
-import { declareRead } from '../../../services/explorer/reads/read.js'
-import { NO_CHAIN, State } from '../../../services/explorer/state/state.js'
-import { Tables } from '../../../services/explorer/tables/tables.js'
+import { declareRead } from '../../../services/explorer/core/reads/read.js'
+import { NO_CHAIN, State } from '../../../services/explorer/core/state/state.js'
+import { Tables } from '../../../services/explorer/core/tables/tables.js'
 import { until } from '../../harness/until.js'
 import { type BareServer, startBare } from './bare-server.js'
 

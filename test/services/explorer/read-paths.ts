@@ -1,5 +1,5 @@
-import { READS } from '../../../services/explorer/reads/index.js'
-import type { Read } from '../../../services/explorer/reads/read.js'
+import { READS } from '../../../services/explorer/core/reads/index.js'
+import type { Read } from '../../../services/explorer/core/reads/read.js'
 import type { Answer } from '../../harness/pipeline.js'
 import { edgesOf, isInPath, isInUrl, pathOf } from './edges.js'
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { READS } from '../../../services/explorer/reads/index.js'
+import { READS } from '../../../services/explorer/core/reads/index.js'
 import { type BareServer, startBare } from './bare-server.js'
 import { edgesOf, isInPath, isInUrl, pathOf } from './edges.js'
 

@@ -1,0 +1,81 @@
+import { type Static, Type } from '@sinclair/typebox'
+import { parseTx } from '../../../../pipelines/chain/transaction.js'
+import type { Limiter } from '../../../limits/rate-limit.js'
+import { badArgument, parseArguments, type RawArgument } from '../reads/arguments.js'
+import type { State } from '../state/state.js'
+import type { Tables } from '../tables/tables.js'
+import { confirmationsByTxid } from '../tables/transactions.js'
+import { type Broadcaster, TxRejected } from '../node/broadcaster.js'
+
+/** The maximum size of a transaction, in bytes: more than any that a node relays. */
+export const MAX_TX_BYTES = 1_000_000
+
+/** The declaration of the command that broadcasts a transaction. It is not a read: it is never cached, and answers are not shared. */
+export const sendTransaction = {
+  name: 'sendTransaction',
+  about: 'Sends a transaction to the node, which relays it. Succeeds too if mempool or chain contain it.',
+  path: '/tx/send',
+  method: 'POST',
+  args: {
+    hex: Type.String({
+      pattern: '^([0-9a-fA-F]{2})+$',
+      maxLength: 2 * MAX_TX_BYTES,
+      description: 'the complete serialisation of the transaction',
+      allowed: 'a serialised transaction in hexadecimal',
+    }),
+  },
+  answer: Type.Object({ txid: Type.String({ description: '64 hexadecimal characters' }) }),
+} as const
+
+/** Present if transactions may be broadcast. */
+export interface Broadcast {
+  readonly broadcaster: Broadcaster
+  /** Limits the transactions of each client. Not set: no limit. */
+  readonly limit: Limiter | undefined
+}
+
+interface Sources {
+  readonly state: Pick<State, 'chain' | 'mempool'>
+  readonly tables: Tables
+}
+
+/**
+ * Sends the transaction in the arguments of a request.
+ * @throws BadArgument, TxRejected, NodeUnavailable; DatabaseUnavailable if it is not known whether the chain contains a transaction
+ *   that the node has rejected.
+ */
+export async function send(
+  argument: (name: string) => RawArgument,
+  { broadcaster }: Broadcast,
+  { state, tables }: Sources,
+): Promise<Static<typeof sendTransaction.answer>> {
+  // Files and terminals end with a line break.
+  const trimmed = (name: string): RawArgument => {
+    const given = argument(name)
+    return typeof given === 'string' ? given.trim() : given
+  }
+  const { hex } = parseArguments(sendTransaction.args, trimmed) as { hex: string }
+  const raw = Buffer.from(hex, 'hex')
+  const txid = txidOf(raw)
+  try {
+    await broadcaster.send(raw, txid)
+  } catch (error) {
+    // The node does not recognise a confirmed transaction whose outputs have all been spent.
+    if (!(error instanceof TxRejected) || !(await isKnown(txid, { state, tables }))) throw error
+  }
+  return { txid }
+}
+
+function txidOf(raw: Buffer): string {
+  try {
+    return parseTx(raw).txid
+  } catch (error) {
+    if (error instanceof RangeError) throw badArgument('hex', sendTransaction.args.hex)
+    throw error
+  }
+}
+
+async function isKnown(txid: string, { state, tables }: Sources): Promise<boolean> {
+  if (state.mempool.get(txid) !== undefined) return true
+  return (await confirmationsByTxid(tables, state.chain.blocks, [txid])).has(txid)
+}

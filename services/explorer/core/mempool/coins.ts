@@ -1,0 +1,53 @@
+import { outpointOf } from '../../../../pipelines/chain/prevout.js'
+import { parseTx } from '../../../../pipelines/chain/transaction.js'
+import { type Coin, isResolved, shownTx, type ShownTx } from './shown-tx.js'
+import type { Tables } from '../tables/tables.js'
+import { eachBody } from '../tables/transactions.js'
+
+/**
+ * Finds the outputs that unconfirmed transactions spend: in each other, in the mempool, or in the chain. A txid determines its
+ * outputs, so they are the same on every branch.
+ * @returns the transactions for which further outputs were found.
+ * @throws DatabaseUnavailable.
+ */
+export async function resolveCoins(
+  txs: readonly ShownTx[],
+  mempool: (txid: string) => ShownTx | undefined,
+  tables: Pick<Tables, 'bodies' | 'largeBodies'>,
+): Promise<ShownTx[]> {
+  const open = txs.filter((tx) => !isResolved(tx))
+  const own = new Map(txs.map((tx) => [tx.txid, tx]))
+  const wanted = new Map<string, Coin | undefined>()
+  for (const tx of open)
+    for (const [index, outpoint] of tx.outpoints.entries())
+      if (tx.coins[index] === undefined) wanted.set(outpoint, undefined)
+  const elsewhere: string[] = []
+  for (const txid of new Set(Array.from(wanted.keys(), txidOf))) {
+    const parent = own.get(txid) ?? mempool(txid)
+    if (parent === undefined) elsewhere.push(txid)
+    else addCoins(wanted, txid, parent.raw)
+  }
+  await eachBody(tables, elsewhere, ({ txid, body }) => {
+    addCoins(wanted, txid, body)
+  })
+  return open
+    .map((tx) => fill(tx, wanted))
+    .filter((tx, index) => missing(tx) < missing(open[index] as ShownTx))
+}
+
+const txidOf = (outpoint: string): string => outpoint.slice(0, 64)
+const missing = (tx: ShownTx): number => tx.coins.filter((coin) => coin === undefined).length
+
+/** Adds the wanted outputs of a transaction. */
+function addCoins(wanted: Map<string, Coin | undefined>, txid: string, bytes: Buffer): void {
+  for (const [vout, { value, script }] of parseTx(bytes).outputs.entries()) {
+    const outpoint = outpointOf(txid, vout)
+    // A copy: the script is a view of a whole response.
+    if (wanted.has(outpoint)) wanted.set(outpoint, { value, script: Buffer.from(script) })
+  }
+}
+
+function fill(tx: ShownTx, coins: ReadonlyMap<string, Coin | undefined>): ShownTx {
+  const found = tx.outpoints.map((outpoint, index) => tx.coins[index] ?? coins.get(outpoint))
+  return shownTx(tx, found)
+}

@@ -1,0 +1,90 @@
+import { Type } from '@sinclair/typebox'
+import { isDilithiumScript } from '../../../../../pipelines/chain/address.js'
+import { scriptType } from '../../../../../pipelines/chain/script.js'
+import type { ScriptRow } from '../../tables/tables.js'
+import { badArgument, address as oneAddress } from '../arguments.js'
+import { isoTime } from '../chain/block-rows.js'
+import { declareRead, type ReadContext } from '../read.js'
+import { AddressEntry, type AddressSummary } from '../shapes.js'
+import { changeOf, endsOfScript, type RequestedScript, scriptOf } from '../script.js'
+
+/** Returns the summary of an address; undefined if neither chain nor mempool contains it. The totals are those of the chain. */
+export async function summaryOf(
+  context: ReadContext,
+  address: string,
+  { script, scriptHash, network, isDilithiumSpelling }: RequestedScript,
+): Promise<AddressSummary | undefined> {
+  const { chain, mempool, validity } = context
+  validity.dependsOn(scriptHash)
+  const inMempool = mempool.ofScript(scriptHash)
+  const [first, last] = await endsOfScript(context, scriptHash)
+  if (last === undefined && inMempool.length === 0) return undefined
+  const change = inMempool.reduce((sum, tx) => sum + changeOf(tx, scriptHash), 0n)
+  const timeOf = (row: ScriptRow | undefined): string | null =>
+    row === undefined ? null : isoTime(chain.blocks.timeAt(row.height))
+  const received = last?.totalReceived ?? 0n
+  const sent = last?.totalSent ?? 0n
+  return {
+    address,
+    script_type: scriptType(script, network),
+    first_seen_height: first?.height ?? null,
+    first_seen: timeOf(first),
+    last_seen: timeOf(last),
+    tx_count: last?.ordinal ?? 0,
+    total_received: received.toString(),
+    total_sent: sent.toString(),
+    balance: (received - sent).toString(),
+    unspent_count: last?.unspentCount ?? 0,
+    isDilithium:
+      isDilithiumScript(script, network) || isDilithiumSpelling || last?.hasDilithiumSpend === true,
+    unconfirmed: { balance_change: change.toString(), tx_count: inMempool.length },
+  }
+}
+
+const MAX_ADDRESSES = 1_000
+/** The number of addresses that the rate limit counts as a request. */
+const ADDRESSES_PER_REQUEST = 20
+/** The number of addresses that are looked up together: fewer than a batch holds, so that other requests share it. */
+const ADDRESSES_AT_ONCE = 50
+
+export const addressSummaries = declareRead({
+  name: 'addressSummaries',
+  about:
+    'Totals, balances and unconfirmed changes of many addresses; counts as a request for every 20 of them.',
+  path: '/addresses',
+  method: 'POST',
+  fresh: 'objects',
+  args: {
+    addresses: Type.Array(Type.String({ maxLength: 200 }), {
+      minItems: 1,
+      maxItems: MAX_ADDRESSES,
+      description: 'the addresses',
+      allowed: `a list of 1 to ${String(MAX_ADDRESSES)} addresses`,
+    }),
+  },
+  answer: Type.Object({
+    items: Type.Array(AddressEntry, { description: 'one for each address, in their order' }),
+  }),
+  cost: ({ addresses }) => Math.ceil(addresses.length / ADDRESSES_PER_REQUEST),
+  // A wallet may take an address without a summary for unused.
+  emptyFrom: (_, { items }) => (items.some(({ code }) => code === 'HW_ADDRESS_NOT_FOUND') ? 0 : undefined),
+  async resolve(context, { addresses }) {
+    const items: AddressEntry[] = []
+    for (let at = 0; at < addresses.length; at += ADDRESSES_AT_ONCE) {
+      const some = addresses.slice(at, at + ADDRESSES_AT_ONCE)
+      items.push(...(await Promise.all(some.map((address) => entryOf(context, address)))))
+    }
+    return { items }
+  },
+})
+
+async function entryOf(context: ReadContext, address: string): Promise<AddressEntry> {
+  const requested = scriptOf(context, address)
+  if (requested === undefined) {
+    const { code, message } = badArgument('address', oneAddress)
+    return { address, summary: null, error: message, code }
+  }
+  const summary = await summaryOf(context, address, requested)
+  if (summary !== undefined) return { address, summary, error: null, code: null }
+  return { address, summary: null, error: 'Address not found', code: 'HW_ADDRESS_NOT_FOUND' }
+}

@@ -1,0 +1,169 @@
+import { outpointOf } from '../../../../../pipelines/chain/prevout.js'
+import { ByteReader } from '../../../../../pipelines/chain/bytes.js'
+import { scriptHash as hashOf } from '../../../../../pipelines/chain/script.js'
+import { readTx } from '../../../../../pipelines/chain/transaction.js'
+import {
+  NO_LIST,
+  type UnspentList,
+  type UnspentOutput,
+  unspentPage,
+} from '../../../../../pipelines/tables/lists/unspent.js'
+import type { ShownTx } from '../../mempool/shown-tx.js'
+import type { CanonicalBlocks } from '../../tables/canonical-blocks.js'
+import { MAX_OUTPUT_ROWS, type OutputRow } from '../../tables/tables.js'
+import { confirmationsByTxid } from '../../tables/transactions.js'
+import type { ReadContext } from '../read.js'
+import { lastOfScript, type RequestedScript } from '../script.js'
+
+interface Window {
+  readonly limit: number
+  readonly offset: number
+}
+
+/** An unspent output; its height is null if it is unconfirmed. */
+type Unspent = Omit<UnspentOutput, 'height'> & { readonly height: number | null }
+
+/** A window of a list, and the length of the list. */
+export interface UnspentWindow {
+  readonly outputs: readonly Unspent[]
+  readonly total: number
+}
+
+/** Returns the unspent outputs of a script in the chain: newest block first, then by txid and vout. */
+export async function unspentOnChain(
+  context: ReadContext,
+  { scriptHash }: RequestedScript,
+  window: Window,
+): Promise<UnspentWindow> {
+  const state = await stateOf(context, scriptHash)
+  return { outputs: await readWindow(context, scriptHash, window, state), total: state.total }
+}
+
+/** The state of a script in the chain. */
+interface ScriptState {
+  /** The number of its unspent outputs in the chain. */
+  readonly total: number
+  /** The number of its transactions in the chain. */
+  readonly txCount: number
+  /** Its newest list of unspent outputs in the chain. */
+  readonly list: UnspentList | undefined
+}
+
+async function stateOf({ chain, tables }: ReadContext, scriptHash: string): Promise<ScriptState> {
+  const [last, lists = []] = await Promise.all([
+    lastOfScript({ chain, tables }, scriptHash),
+    tables.unspentLists.get(scriptHash),
+  ])
+  const [newest] = lists
+    .filter(({ height, blockTag }) => chain.blocks.has(height, blockTag))
+    .sort((one, other) => other.height - one.height)
+  const list = newest && { height: newest.height, tag: newest.blockTag, size: newest.size }
+  return { total: last?.unspentCount ?? 0, txCount: last?.ordinal ?? 0, list }
+}
+
+async function readWindow(
+  { chain: { view, blocks }, tables }: ReadContext,
+  scriptHash: string,
+  { limit, offset }: Window,
+  { total, txCount, list }: ScriptState,
+): Promise<UnspentOutput[]> {
+  if (limit <= 0 || offset >= total) return []
+  // A script with many changes has a list, unless it was not built yet.
+  if (list === undefined && txCount <= MAX_OUTPUT_ROWS) {
+    const rows = (await tables.outputs.get(scriptHash)) ?? []
+    if (rows.length <= MAX_OUTPUT_ROWS) return unspentOf(rows, blocks).slice(offset, offset + limit)
+  }
+  const of = { scriptHash, filter: view?.tagFilter() ?? '0' }
+  return unspentPage(tables, of, list ?? NO_LIST, { limit, offset, total })
+}
+
+/** Returns the unspent outputs in the order of the list. @param rows all of a script, of all branches; one may be there twice. */
+function unspentOf(rows: readonly OutputRow[], blocks: CanonicalBlocks): UnspentOutput[] {
+  const unspent = new Map<string, UnspentOutput>()
+  const visible = rows.filter(({ height, blockTag }) => blocks.has(height, blockTag))
+  const keyOf = ({ outputHeight, txid, vout }: OutputRow): string =>
+    `${String(outputHeight)} ${outpointOf(txid, vout)}`
+  for (const row of visible)
+    if (!row.spent)
+      unspent.set(keyOf(row), {
+        ...{ txid: row.txid, vout: row.vout, height: row.outputHeight },
+        value: row.value.toString(),
+        isCoinbase: row.isCoinbase,
+      })
+  for (const row of visible) if (row.spent) unspent.delete(keyOf(row))
+  return [...unspent.values()].sort(compare)
+}
+
+/**
+ * Returns the unspent outputs of a script as of chain and mempool: the unconfirmed ones first, in the order of their transactions
+ * from the newest, then those of the chain without the ones that unconfirmed transactions spend.
+ */
+export async function unspentWithMempool(
+  context: ReadContext,
+  requested: RequestedScript,
+  { limit, offset }: Window,
+): Promise<UnspentWindow> {
+  const txs = context.mempool.ofScript(requested.scriptHash)
+  const spent = new Set(txs.flatMap((tx) => outpointsOfScript(tx, requested.scriptHash)))
+  const unconfirmed = txs
+    .flatMap((tx) => outputsOfScript(tx, requested.scriptHash))
+    .filter(({ txid, vout }) => !spent.delete(outpointOf(txid, vout)))
+  // What is left of `spent` are outputs of the chain.
+  const [state, spentOnChain] = await Promise.all([
+    stateOf(context, requested.scriptHash),
+    positionsOf([...spent], context),
+  ])
+  const onChain = state.total
+  const total = unconfirmed.length + onChain - spentOnChain.length
+  const first = unconfirmed.slice(offset, offset + limit)
+  const from = Math.max(0, offset - unconfirmed.length)
+  const wanted = Math.min(limit - first.length, onChain - spentOnChain.length - from)
+  // An output has moved up by at most as many places as outputs of the list are spent.
+  const window = { limit: wanted <= 0 ? 0 : wanted + spentOnChain.length, offset: from }
+  const read = await readWindow(context, requested.scriptHash, window, state)
+  const rest = read.filter((output, index) => {
+    const before = spentOnChain.filter((each) => compare(each, output) < 0).length
+    const place = from + index - before
+    return !spent.has(outpointOf(output.txid, output.vout)) && place >= from && place < from + wanted
+  })
+  return { outputs: [...first, ...rest], total }
+}
+
+/** Returns the outpoints that a transaction spends and that belong to a script. */
+function outpointsOfScript({ outpoints, coins }: ShownTx, scriptHash: string): string[] {
+  return outpoints.filter((_, index) => {
+    const coin = coins[index]
+    return coin !== undefined && hashOf(coin.script) === scriptHash
+  })
+}
+
+function outputsOfScript({ raw, txid }: ShownTx, scriptHash: string): Unspent[] {
+  return readTx(new ByteReader(raw)).outputs.flatMap(({ value, script }, vout) =>
+    hashOf(script) === scriptHash
+      ? [{ txid, vout, height: null, value: value.toString(), isCoinbase: false }]
+      : [],
+  )
+}
+
+type Position = Pick<UnspentOutput, 'txid' | 'vout' | 'height'>
+
+/** Compares the places of two outputs in the list. */
+function compare(one: Position, other: Position): number {
+  if (one.height !== other.height) return other.height - one.height
+  if (one.txid !== other.txid) return one.txid < other.txid ? -1 : 1
+  return one.vout - other.vout
+}
+
+/** Returns the places of outputs of the chain in the list. */
+async function positionsOf(
+  outpoints: readonly string[],
+  { tables, chain }: ReadContext,
+): Promise<Position[]> {
+  const parents = await confirmationsByTxid(tables, chain.blocks, [
+    ...new Set(outpoints.map((each) => each.slice(0, 64))),
+  ])
+  return outpoints.flatMap((outpoint) => {
+    const row = parents.get(outpoint.slice(0, 64))
+    return row === undefined ? [] : [{ txid: row.txid, vout: Number(outpoint.slice(65)), height: row.height }]
+  })
+}

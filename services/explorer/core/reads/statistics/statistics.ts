@@ -1,0 +1,135 @@
+import { dateOf, dayOfDate } from '../../../../../pipelines/chain/day.js'
+import { percentOf } from '../../../../../pipelines/chain/decimal.js'
+import { MAIN } from '../../../../../pipelines/chain/networks.js'
+import { richest } from '../../../../../pipelines/tables/lists/ranking.js'
+import { date, limit, page } from '../arguments.js'
+import { daily, nextSecond } from './day-figures.js'
+import { declareRead, NotBuiltYet } from '../read.js'
+import {
+  AdoptionItem,
+  DailyItem,
+  DilithiumStats,
+  listed,
+  paged,
+  RichListItem,
+  StatsSummary,
+  Supply,
+} from '../shapes.js'
+import { statsSummary } from './summary.js'
+import { scriptOf } from '../script.js'
+
+export const summary = declareRead({
+  name: 'statsSummary',
+  about: 'The state of chain, mempool and index.',
+  path: '/stats/summary',
+  fresh: 'live',
+  args: {},
+  answer: StatsSummary,
+  resolve: (context) => statsSummary(context.chain, context.mempool, context.indexer()),
+})
+
+export const supply = declareRead({
+  name: 'supply',
+  about: 'The circulating and the maximum supply.',
+  path: '/stats/supply',
+  fresh: 'head',
+  args: {},
+  answer: Supply,
+  resolve: ({ chain: { tip, network } }) => ({
+    circulatingSupply: String(tip?.supply ?? 0),
+    utxoCount: Number(tip?.utxoCount ?? 0),
+    // The network is unknown before the first head.
+    maxSupply: (network ?? MAIN).maxSupply.toString(),
+  }),
+})
+
+export const richList = declareRead({
+  name: 'richList',
+  about: 'Addresses by balance, highest first.',
+  path: '/stats/richlist',
+  fresh: 'head',
+  args: { page, limit: limit(100, 500) },
+  answer: paged(RichListItem),
+  async resolve(context, { page, limit }) {
+    const { chain, tables, definitions } = context
+    const total = Number(chain.tip?.fundedAddresses ?? 0)
+    const offset = (page - 1) * limit
+    if (chain.view === undefined || offset >= total) return { items: [], total, page, limit }
+    const rows = await richest(tables, chain.view.tagFilter(), { offset, limit })
+    if (rows === undefined) throw new NotBuiltYet('no ranking of this chain yet')
+    const items = rows.map(({ rank, address, balance, txCount, isDilithium }) => ({
+      rank,
+      address,
+      balance,
+      percentage: percentOf(BigInt(balance), chain.tip?.supply ?? 0n, 4),
+      tx_count: txCount,
+      isDilithium,
+      label: definitions.labels.ofScript(scriptOf(context, address)?.scriptHash ?? '')?.label ?? null,
+    }))
+    return { items, total, page, limit }
+  },
+})
+
+export const dailyStats = declareRead({
+  name: 'dailyStats',
+  about: 'Figures of each UTC day, newest first.',
+  path: '/stats/daily',
+  fresh: 'live',
+  args: { from: date('first day, UTC'), to: date('last day, UTC'), limit: limit(30, 365) },
+  answer: listed(DailyItem),
+  resolve({ chain, validity }, { from, to, limit }) {
+    const first = dayOfDate(from ?? '') ?? 0
+    const last = dayOfDate(to ?? '') ?? Number.POSITIVE_INFINITY
+    const days = chain.days.filter(({ day }) => day >= first && day <= last).slice(0, limit)
+    const now = Date.now()
+    validity.until(nextSecond(now))
+    return { items: days.map((day) => daily(day, now)), limit }
+  },
+})
+
+export const dilithium = declareRead({
+  name: 'dilithiumStats',
+  about: 'The adoption of Dilithium.',
+  path: '/stats/dilithium',
+  fresh: 'head',
+  args: {},
+  answer: DilithiumStats,
+  resolve: ({ chain: { tip } }) =>
+    adoption({
+      dilithiumTxs: Number(tip?.sumDilithiumTxs ?? 0),
+      txs: Number(tip?.sumTxs ?? 0),
+      dilithiumAddresses: Number(tip?.dilithiumAddresses ?? 0),
+      addresses: Number(tip?.addresses ?? 0),
+    }),
+})
+
+export const dilithiumHistory = declareRead({
+  name: 'dilithiumHistory',
+  about: 'The adoption of Dilithium at the end of each UTC day, newest first.',
+  path: '/stats/dilithium/history',
+  fresh: 'head',
+  args: { limit: limit(30, 365) },
+  answer: listed(AdoptionItem),
+  resolve: ({ chain }, { limit }) => ({
+    items: chain.days.slice(0, limit).map((day) => ({ date: dateOf(day.day), ...adoption(day) })),
+    limit,
+  }),
+})
+
+interface Counts {
+  readonly dilithiumTxs: number
+  readonly txs: number
+  readonly dilithiumAddresses: number
+  readonly addresses: number
+}
+
+function adoption({ dilithiumTxs, txs, dilithiumAddresses, addresses }: Counts): DilithiumStats {
+  return {
+    dilithiumTransactions: dilithiumTxs,
+    totalTransactions: txs,
+    dilithiumTxPercent: percentOf(BigInt(dilithiumTxs), BigInt(txs), 2),
+    dilithiumAddresses,
+    totalAddresses: addresses,
+    dilithiumAddrPercent: percentOf(BigInt(dilithiumAddresses), BigInt(addresses), 2),
+  }
+}

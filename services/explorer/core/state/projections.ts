@@ -1,0 +1,91 @@
+import type { Network } from '../../../../pipelines/chain/networks.js'
+import type { ChainState } from './state.js'
+import type { MempoolView } from '../mempool/mempool-view.js'
+import { type ProjectedBlock, projecting, type Projecting } from '../mempool/projection.js'
+
+/** The maximum number of blocks of an answer. One more is projected, by which it is known whether transactions are left. */
+export const MAX_PROJECTED_BLOCKS = 30
+/** The size that a projected block leaves for header and coinbase, in virtual bytes. */
+const RESERVED_VSIZE = 1_000
+/** The number of transactions up to which each version of the mempool is projected: it takes some milliseconds. */
+const SMALL = 2_000
+/** The longest time for which a projection holds up other requests, in ms. */
+const SLICE_MS = 5
+/** The rest after a projection, as a multiple of the time that it took: all together take a tenth of a core. */
+const REST = 9
+/** The time in ms after which blocks are requested again whose successors are in progress. */
+const SOON_MS = 500
+
+/** The projected blocks of a mempool. */
+export interface Projected {
+  /** The next one first. */
+  readonly blocks: readonly ProjectedBlock[]
+  /** The time from which on there may be newer ones; undefined if these are of the requested mempool. */
+  readonly untilMs: number | undefined
+}
+
+interface Projection {
+  readonly mempool: MempoolView
+  readonly view: ChainState['view']
+  readonly blocks: Promise<readonly ProjectedBlock[]>
+  /** The end of the rest after it; undefined while it is in progress. */
+  untilMs?: number
+}
+
+/**
+ * The projected blocks of the newest mempools. The projection of a large one takes seconds: it is made beside other work, and serves
+ * for later versions of the mempool until a new block, or until the next projection has ended. That begins after a rest.
+ */
+export class Projections {
+  #newest: Projection | undefined
+  /** The last one that has ended. */
+  #ended: Projection | undefined
+
+  /** Returns the first blocks that a mempool fills, or did shortly before. */
+  async of(mempool: MempoolView, view: ChainState['view'], network: Network): Promise<Projected> {
+    const used = this.#known(mempool, view) ?? this.#project(mempool, view, network)
+    const blocks = await used.blocks
+    if (used.mempool === mempool) return { blocks, untilMs: undefined }
+    const isOver = Date.now() >= (used.untilMs ?? 0)
+    if (isOver && this.#newest === used) this.#project(mempool, view, network)
+    return { blocks, untilMs: isOver ? Date.now() + SOON_MS : used.untilMs }
+  }
+
+  /** Returns a projection of a mempool, or of an earlier version of a large one. */
+  #known(mempool: MempoolView, view: ChainState['view']): Projection | undefined {
+    const known = [this.#newest, this.#ended].filter((each) => each !== undefined)
+    const own = known.find((each) => each.mempool === mempool)
+    if (own !== undefined || mempool.size <= SMALL) return own
+    const earlier = known.filter((each) => each.view === view)
+    return earlier.find(({ untilMs }) => untilMs !== undefined) ?? earlier[0]
+  }
+
+  #project(mempool: MempoolView, view: ChainState['view'], network: Network): Projection {
+    const maxWeight = network.maxBlockWeight - RESERVED_VSIZE * network.witnessScale
+    const made = inSlices(projecting(mempool.values(), maxWeight, MAX_PROJECTED_BLOCKS + 1))
+    const projection: Projection = { mempool, view, blocks: made.then(({ blocks }) => blocks) }
+    void made.then(({ tookMs }) => {
+      projection.untilMs = Date.now() + REST * tookMs
+      this.#ended = projection
+    })
+    this.#newest = projection
+    return projection
+  }
+}
+
+interface Made {
+  readonly blocks: readonly ProjectedBlock[]
+  /** The sum of its slices. */
+  readonly tookMs: number
+}
+
+/** Runs a projection, with other work between its slices. */
+async function inSlices(steps: Projecting): Promise<Made> {
+  for (let tookMs = 0; ; await new Promise(setImmediate)) {
+    const began = performance.now()
+    let step = steps.next()
+    while (step.done !== true && performance.now() - began < SLICE_MS) step = steps.next()
+    tookMs += performance.now() - began
+    if (step.done === true) return { blocks: step.value, tookMs }
+  }
+}

@@ -1,0 +1,170 @@
+import { OperationTypeNode } from 'graphql'
+import { createHandler, type Handler, type Response } from 'graphql-http'
+import { HTTP_STATUS } from '../../../../pipelines/errors.js'
+import { encodedText } from '../../core/answering/encoding.js'
+import type { Failure } from '../../core/answering/failure.js'
+import type { Reader } from '../../core/answering/reader.js'
+import { asksForHtml } from '../../http/accept.js'
+import {
+  type Answer,
+  chainHeaders,
+  type Endpoint,
+  errorAnswer,
+  type Headers,
+  type Request,
+  retryHeaders,
+} from '../../http/answer.js'
+import { Resource } from '../../http/resource.js'
+import type { ChainState } from '../../core/state/state.js'
+import { errorOf, Failed, formatError } from './errors.js'
+import { page } from './graphiql.js'
+import type { Fields } from './links.js'
+import { type Operations, type Params, type Prepared, requestsOf } from './operation.js'
+import { Reading } from './reading.js'
+
+const MAX_BODY_BYTES = 64 * 1024
+const RESPONSE_TYPE = 'application/graphql-response+json'
+const VARY = 'accept, accept-encoding, x-min-chain-height'
+
+/** A request with what it leads to besides its response. */
+interface Exchange {
+  readonly request: Request
+  /** The state of the answer. */
+  chain?: ChainState
+  /** The reason why there is no answer. */
+  failure?: Failure
+}
+
+/** The endpoint /graphql: queries by GET and POST, and GraphiQL for browsers. */
+export class GraphqlEndpoint implements Endpoint {
+  readonly methods = 'GET, HEAD, POST, OPTIONS'
+  readonly isLimited = true
+  readonly maxBodyBytes = MAX_BODY_BYTES
+  readonly #operations: Operations
+  readonly #reader: Reader
+  readonly #handle: Handler<Exchange>
+
+  constructor(
+    operations: Operations,
+    reader: Reader,
+    private readonly basePath = '',
+  ) {
+    this.#operations = operations
+    this.#reader = reader
+    this.#handle = createHandler<Exchange>({
+      onSubscribe: ({ raw }, params) => this.#respond(raw, params),
+      formatError: (error) => formatError(error) as Error,
+    })
+  }
+
+  answer(request: Request): Answer | Promise<Answer> {
+    const { method, accept, query } = request
+    if (method !== 'POST' && asksForHtml(accept) && !new URLSearchParams(query).has('query'))
+      return page(this.basePath)
+    const [token, origin] = [request.authorization(), request.origin()]
+    const body = method === 'POST' ? request.body(MAX_BODY_BYTES) : undefined
+    return this.#answer({ ...request, authorization: () => token, origin: () => origin }, body)
+  }
+
+  async #answer(request: Request, reading: Promise<Buffer | undefined> | undefined): Promise<Answer> {
+    const body = await reading
+    if (reading !== undefined && body === undefined) return errorAnswer('HW_BODY_TOO_LARGE', 'Body Too Large')
+    const { method, path, query, accept, contentType } = request
+    const headers: Readonly<Record<string, string>> = { accept, 'content-type': contentType }
+    const exchange: Exchange = { request }
+    const response = await this.#handle({
+      method: method === 'HEAD' ? 'GET' : method,
+      url: `${path}?${query}`,
+      headers: { get: (name) => headers[name] ?? null },
+      body: () => body?.toString() ?? '',
+      ...{ raw: exchange, context: undefined },
+    })
+    return this.#toAnswer(response, exchange)
+  }
+
+  async #respond(exchange: Exchange, params: Params) {
+    const prepared = this.#operations.prepare(params)
+    if (!('operation' in prepared)) return prepared
+    if (prepared.operation.operation === OperationTypeNode.MUTATION)
+      return failureResponse(
+        { code: 'HW_METHOD_NOT_ALLOWED', message: 'there are no mutations' },
+        exchange.request,
+      )
+    if (prepared.operation.operation === OperationTypeNode.SUBSCRIPTION)
+      return [
+        errorOf({
+          code: 'HW_INVALID_ARGUMENT',
+          message: 'subscriptions need the protocol graphql-transport-ws',
+        }),
+      ]
+    const made = await this.#execute(exchange, prepared)
+    if ('data' in made) return made
+    exchange.failure = made
+    if (made.chain !== undefined) exchange.chain = made.chain
+    return HTTP_STATUS[made.code] === 400 ? [errorOf(made)] : failureResponse(made, exchange.request)
+  }
+
+  async #execute(exchange: Exchange, prepared: Prepared): Promise<{ data: Fields } | Failure> {
+    const { origin, authorization, minChainHeight, onDisconnect } = exchange.request
+    const weight = requestsOf(prepared.cost)
+    // One has been counted already.
+    const refused = weight > 1 ? await this.#reader.overLimit(origin, weight - 1) : undefined
+    if (refused !== undefined) return refused
+    const isAuthorized = this.#reader.isAuthorized(authorization())
+    const outcome = await this.#reader.operation(
+      async (context, absence) => {
+        const assertReached = (from: number): void => {
+          const failure = absence(from)
+          if (failure !== undefined) throw new Failed(failure)
+        }
+        const reading = new Reading({ context, assertReached, isAuthorized })
+        try {
+          return { data: await this.#operations.execute(prepared, reading) }
+        } catch (error) {
+          if (error instanceof Failed) return error.failure
+          throw error
+        }
+      },
+      { minChainHeight, onDisconnect, weight },
+    )
+    if (!('made' in outcome)) return outcome
+    exchange.chain = outcome.chain
+    return outcome.made
+  }
+
+  async #toAnswer([text, { status, headers = {} }]: Response, exchange: Exchange): Promise<Answer> {
+    const { request, chain, failure } = exchange
+    const made = encodedText(text ?? JSON.stringify({ errors: [formatError(new Error(messageOf(status)))] }))
+    const common: Headers = [
+      ['vary', VARY],
+      ['cache-control', failure === undefined && chain !== undefined ? 'no-cache' : 'no-store'],
+      ...(chain === undefined ? [] : chainHeaders(chain)),
+      ...(failure === undefined ? [] : retryHeaders(failure)),
+    ]
+    const own = Object.entries({
+      'content-type': `${RESPONSE_TYPE}; charset=utf-8`,
+      ...headers,
+    }) as unknown as Headers
+    const answer = {
+      status,
+      body: made.body,
+      headers: [...own, ...common],
+      ...(failure?.code === undefined ? {} : { code: failure.code }),
+    }
+    if (status !== 200 || chain === undefined || failure !== undefined) return answer
+    return { ...answer, ...(await new Resource(answer.body, answer.headers, made.etag).answer(request)) }
+  }
+}
+
+function failureResponse(failure: Failure, { accept }: Request): Response {
+  const type = accept.includes(RESPONSE_TYPE) ? RESPONSE_TYPE : 'application/json'
+  const body = JSON.stringify({ errors: [formatError(errorOf(failure))] })
+  const status = HTTP_STATUS[failure.code]
+  return [body, { status, statusText: '', headers: { 'content-type': `${type}; charset=utf-8` } }]
+}
+
+/** Returns the message for a response without a body. */
+function messageOf(status: number): string {
+  if (status === 406) return `accept must allow ${RESPONSE_TYPE} or application/json`
+  return status === 415 ? 'content-type must be application/json' : 'the request is not one of GraphQL'
+}

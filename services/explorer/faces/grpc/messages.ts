@@ -1,0 +1,60 @@
+import {
+  create,
+  type DescEnum,
+  type DescField,
+  type DescMessage,
+  isFieldSet,
+  type Message,
+  type MessageInitShape,
+  type MessageShape,
+  ScalarType,
+} from '@bufbuild/protobuf'
+import type { RawArgument } from '../../core/reads/arguments.js'
+
+type Json = Readonly<Record<string, unknown>>
+
+/** Returns a reader of arguments by their REST names, as text or lists: undefined if absent, the number for an unknown enum value. */
+export function argumentsIn(message: Message, descriptor: DescMessage): (name: string) => RawArgument {
+  return (name) => {
+    const field = descriptor.fields.find(({ jsonName }) => jsonName === name)
+    if (field === undefined || (field.proto.proto3Optional && !isFieldSet(message, field))) return undefined
+    const value = (message as unknown as Json)[field.localName]
+    if (field.fieldKind === 'list') return value as readonly unknown[]
+    if (field.enum === undefined) return String(value)
+    return value === 0 ? undefined : (textOf(field.enum, value) ?? String(value))
+  }
+}
+
+/** Creates a message from the JSON of REST, by its field names. */
+export function toMessage<D extends DescMessage>(descriptor: D, json: Json): MessageShape<D> {
+  const init: Record<string, unknown> = {}
+  for (const field of descriptor.fields) {
+    const value = json[field.jsonName]
+    if (value === undefined || value === null) continue
+    const given = field.fieldKind === 'list' ? (value as unknown[]) : undefined
+    const set = given === undefined ? toItem(field, value) : given.map((each) => toItem(field, each))
+    if (field.oneof === undefined) init[field.localName] = set
+    else init[field.oneof.localName] = { case: field.localName, value: set }
+  }
+  return create(descriptor, init as MessageInitShape<D>)
+}
+
+function toItem(field: DescField, value: unknown): unknown {
+  // An optional list is a message that contains the list.
+  if (field.message !== undefined)
+    return toMessage(field.message, Array.isArray(value) ? { items: value } : (value as Json))
+  if (field.enum !== undefined) return numberOf(field.enum, value)
+  return field.scalar === ScalarType.INT64 ? BigInt(value as number) : value
+}
+
+/** Returns the text of an enum value in REST: `whale-alerts` for CHANNEL_WHALE_ALERTS. */
+export function textOf(descriptor: DescEnum, number: unknown): string | undefined {
+  return descriptor.values
+    .find((value) => value.number === number)
+    ?.localName.toLowerCase()
+    .replaceAll('_', '-')
+}
+
+function numberOf(descriptor: DescEnum, text: unknown): number | undefined {
+  return descriptor.values.find(({ number }) => number !== 0 && textOf(descriptor, number) === text)?.number
+}

@@ -1,0 +1,79 @@
+import { html, type Html } from '../../../../design/html.js'
+import type { Static } from '@sinclair/typebox'
+import type { PageContext } from '../page.js'
+import type { Block, FeeBucket, ProjectedBlock } from '../../../core/reads/shapes.js'
+
+/** Returns how full a block is, as a percentage of the maximum weight. */
+export const fullness = ({ network }: PageContext, weight: number): number =>
+  network === undefined ? 0 : (100 * weight) / network.maxBlockWeight
+
+/** Returns a block as a card, filled as far as the block is full. */
+export function blockCard(page: PageContext, block: Block): Html {
+  const { t, f, to } = page
+  return html`<li class="cube" data-key="b-${block.hash}">
+    <a href="${to(`/block/${String(block.height)}`)}">
+      ${fill(fullness(page, block.weight))}
+      <strong>${f.number(block.height)}</strong>
+      <span>${f.age(block.timestamp)}</span>
+      <span>${t.words.txs(f.number(block.tx_count))}</span>
+      <span>${f.size(block.size)}</span>
+      <span class="miner">${block.miner_label ?? t.words.unknown}</span>
+    </a>
+  </li>`
+}
+
+/** Returns a block that a miner could make of the mempool now. @param index 0 for the next one. */
+export function projectedCard(page: PageContext, block: Static<typeof ProjectedBlock>, index: number): Html {
+  const { t, f, to } = page
+  return html`<li class="cube projected">
+    <a href="${to('/mempool')}">
+      ${fill(fullness(page, block.totalWeight))}
+      <strong>${index === 0 ? t.front.next : t.front.nextIn(f.number(index + 1))}</strong>
+      <span
+        >${t.mempool.rates(f.number(block.minFeeRate), f.number(block.maxFeeRate))} ${t.words.perVbyte}</span
+      >
+      <span>${t.words.txs(f.number(block.txCount))}</span>
+      <span>${f.size(block.totalVsize)}</span>
+      <span class="miner">${f.plainAmount(block.totalFees)}</span>
+    </a>
+  </li>`
+}
+
+const fill = (percent: number): Html =>
+  html`<svg class="fill" viewBox="0 0 1 100" preserveAspectRatio="none" aria-hidden="true">
+    <rect y="${(100 - Math.min(100, percent)).toFixed(2)}" width="1" height="100" />
+  </svg>`
+
+/** Returns the mempool by fee rate as bars with their figures. */
+export function feeHistogram({ t, f }: PageContext, buckets: readonly Static<typeof FeeBucket>[]): Html {
+  const most = Math.max(1, ...buckets.map(({ totalVsize }) => totalVsize))
+  const rows = [...buckets].reverse().map(
+    ({ bucket, count, totalVsize }) =>
+      html`<tr>
+        <th scope="row">${bucket.replace('-', '–')}</th>
+        <td>
+          <svg class="share" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
+            <rect class="fill" width="${((100 * totalVsize) / most).toFixed(2)}" height="4" />
+          </svg>
+        </td>
+        <td class="num">${f.number(count)}</td>
+        <td class="num minor">${f.number(totalVsize)} vB</td>
+      </tr>`,
+  )
+  return html`<table class="bars">
+    <caption class="hidden">
+      ${t.front.feeRates}
+    </caption>
+    <thead>
+      <tr>
+        <th scope="col">${t.words.feeRate}</th>
+        <td></td>
+        <th scope="col" class="num">${t.words.transactions}</th>
+        <th scope="col" class="num minor">${t.words.size}</th>
+      </tr>
+    </thead>
+    <tbody>
+      ${rows}
+    </tbody>
+  </table>`
+}

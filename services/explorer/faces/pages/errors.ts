@@ -1,0 +1,103 @@
+import { html, type Html } from '../../../design/html.js'
+import type { Failure } from '../../core/answering/failure.js'
+import type { ChainState } from '../../core/state/state.js'
+import type { Assets } from './assets.js'
+import { heading, searchForm } from './components/elements.js'
+import { inLanguage, MESSAGES } from './language.js'
+import { layout } from './layout.js'
+import { formatOf, languageOfLocale, type Locale } from './locales.js'
+import { explain } from './query.js'
+
+/** The longest wait before the client requests a page again, in seconds. */
+const MAX_RETRY = 60
+const RETRY = 3
+
+export interface ErrorPage {
+  readonly locale: Locale
+  /** In the first language, without the query. */
+  readonly path: string
+  readonly assets: Assets
+  readonly chain: ChainState
+}
+
+/** Returns the page for a failure: what is wrong, and what to do. */
+export function errorPage(failure: Failure, { locale, path, assets, chain }: ErrorPage): Html {
+  const language = languageOfLocale(locale)
+  const t = MESSAGES[language]
+  const f = formatOf(locale)
+  const { title, text, passes } = wordsOf(failure, { locale, path, chain })
+  const retryMs = failure.retryMs ?? RETRY * 1000
+  const retrySeconds = passes ? Math.min(MAX_RETRY, Math.ceil(retryMs / 1000)) : undefined
+  const body = html`<div class="failure">
+    ${heading(title)}
+    <p class="lead">${text}</p>
+    ${searchForm({ t, at: assets.at })}
+    <p>
+      <a href="${assets.at(inLanguage(language, '/'))}">${t.errors.back}</a> ·
+      <a href="${assets.at(inLanguage(language, '/status'))}">${t.nav.status}</a>
+    </p>
+    <p class="soft">
+      <small
+        >${failure.code}${failure.chain === undefined ? undefined : html` · ${t.words.height} ${f.number(failure.chain.height)}`}</small
+      >
+    </p>
+  </div>`
+  return layout({ title, body }, { locale, path, assets, chain, retrySeconds })
+}
+
+interface Words {
+  readonly title: string
+  readonly text: string
+  /** True if the same request may succeed later. */
+  readonly passes: boolean
+}
+
+function wordsOf(
+  { code, details, retryMs = 1000 }: Failure,
+  { locale, path, chain }: Pick<ErrorPage, 'locale' | 'path' | 'chain'>,
+): Words {
+  const t = MESSAGES[languageOfLocale(locale)]
+  const f = formatOf(locale)
+  const e = t.errors
+  const [, kind, query = ''] = path.split('/')
+  switch (code) {
+    case 'HW_ADDRESS_NOT_FOUND':
+      return { title: e.notFound, text: e.noAddress, passes: false }
+    case 'HW_NOT_FOUND':
+      return { title: e.notFound, text: missing(kind), passes: kind === 'tx' }
+    case 'HW_INVALID_ARGUMENT': {
+      const known = { t, f, height: chain.height, network: chain.network }
+      return { title: e.invalid, text: explain(decoded(query), known), passes: false }
+    }
+    case 'HW_SYNCING': {
+      const [indexed, node] = [details?.['indexedHeight'], details?.['nodeHeight']]
+      const shown = (height: typeof indexed): string => (typeof height === 'number' ? f.number(height) : '?')
+      return { title: e.syncing, text: e.syncingText(shown(indexed), shown(node)), passes: true }
+    }
+    case 'HW_DATABASE_UNAVAILABLE':
+      return { title: e.database, text: e.databaseText, passes: true }
+    case 'HW_NOT_READY':
+      return { title: e.starting, text: e.startingText, passes: true }
+    case 'HW_UPGRADING':
+      return { title: e.upgrading, text: e.upgradingText, passes: true }
+    case 'HW_OVERLOADED':
+      return { title: e.overloaded, text: e.overloadedText, passes: true }
+    case 'HW_RATE_LIMITED':
+      return { title: e.limited, text: e.limitedText(f.number(Math.ceil(retryMs / 1000))), passes: true }
+    default:
+      return { title: e.defect, text: e.defectText, passes: false }
+  }
+  function missing(of: string | undefined): string {
+    if (of === 'block')
+      return /^\d+$/.test(query) ? t.search.future(f.number(query), f.number(chain.height)) : e.noBlock
+    return of === 'tx' ? e.noTransaction : e.noPage
+  }
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

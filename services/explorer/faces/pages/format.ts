@@ -1,0 +1,113 @@
+import { html, type Html } from '../../../design/html.js'
+
+const DECIMALS = 8
+const SUPERSCRIPT = '⁰¹²³⁴⁵⁶⁷⁸⁹'
+const UNITS = ['', 'k', 'M', 'G', 'T', 'P', 'E', 'Z'] as const
+
+/** Formats figures in a language. Amounts are base units as decimal strings; no figure is rounded unless its method says so. */
+export class Format {
+  readonly #group: string
+  readonly #point: string
+  readonly #time: Intl.DateTimeFormat
+  readonly #date: Intl.DateTimeFormat
+
+  /** The places before which the digits of a number are separated. */
+  readonly #places: RegExp
+
+  /** @param locale of Unicode, such as `en-GB`. */
+  constructor(locale: string) {
+    const parts = new Intl.NumberFormat(locale).formatToParts(1_234_567.8)
+    const [, second] = parts.filter(({ type }) => type === 'integer')
+    // In India: 12,34,567.
+    this.#places = second?.value.length === 2 ? /\B(?=(?:\d{2})*\d{3}$)/g : /\B(?=(?:\d{3})+$)/g
+    this.#group = parts.find(({ type }) => type === 'group')?.value ?? ','
+    this.#point = parts.find(({ type }) => type === 'decimal')?.value ?? '.'
+    this.#time = new Intl.DateTimeFormat(locale, {
+      dateStyle: 'medium',
+      timeStyle: 'medium',
+      timeZone: 'UTC',
+    })
+    this.#date = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' })
+  }
+
+  /** Formats a decimal number with separated groups of digits. */
+  number(value: number | string): string {
+    const text = String(value)
+    if (text.length < 4) return text.replace('.', this.#point)
+    const [whole = '', fraction] = text.split('.')
+    const grouped = whole.replace(this.#places, this.#group)
+    return fraction === undefined ? grouped : grouped + this.#point + fraction
+  }
+
+  /** Returns an amount with all decimals, of which trailing zeros are subdued. A narrow place may break the line before the point. */
+  amount(base: string, isSigned = false): Html {
+    const { sign, whole, fraction } = partsOf(base)
+    const significant = fraction.replace(/0+$/, '')
+    const zeros = fraction.slice(significant.length)
+    const plus = isSigned && sign === '' && base !== '0' ? '+' : sign
+    const number = plus + this.number(whole)
+    if (significant === '')
+      return html`<data class="amount" value="${base}"
+        >${number}<wbr /><span>${this.#point}${zeros}</span></data
+      >`
+    return html`<data class="amount" value="${base}"
+      >${number}<wbr />${this.#point}${significant}${zeros === '' ? undefined : html`<span>${zeros}</span>`}</data
+    >`
+  }
+
+  /** Returns an amount as text, without trailing zeros. */
+  plainAmount(base: string): string {
+    const { sign, whole, fraction } = partsOf(base)
+    const significant = fraction.replace(/0+$/, '')
+    return sign + this.number(whole) + (significant === '' ? '' : this.#point + significant)
+  }
+
+  /** Formats a percentage, as given. */
+  percent(value: string | number): string {
+    return `${this.number(value)} %`
+  }
+
+  /** Returns a size in bytes, rounded to three digits above 10,000. */
+  size(bytes: number): string {
+    return bytes < 10_000 ? `${this.number(bytes)} B` : `${this.short(bytes)}B`
+  }
+
+  /** Returns a number, rounded to three digits, with a space and a unit prefix after it: "12.3 k". */
+  short(value: number | string): string {
+    let number = Number(value)
+    if (number > 0 && number < 0.01) return this.#scientific(number)
+    let unit = 0
+    while (number >= 999.5 && unit < UNITS.length - 1) {
+      number /= 1000
+      unit++
+    }
+    const shown = number === 0 ? '0' : number < 1 ? number.toFixed(2) : number.toPrecision(3)
+    return `${this.number(shown)} ${UNITS[unit] ?? ''}`
+  }
+
+  #scientific(number: number): string {
+    const [mantissa = '', exponent = ''] = number.toExponential(2).split('e')
+    const raised = exponent.replace('-', '⁻').replace(/\d/g, (digit) => SUPERSCRIPT.charAt(Number(digit)))
+    return `${this.number(mantissa)} × 10${raised} `
+  }
+
+  /** Returns a time in UTC; the client shows it in the reader's zone. @param iso ISO 8601. */
+  time(iso: string): Html {
+    return html`<time datetime="${iso}">${this.#time.format(new Date(iso))} UTC</time>`
+  }
+
+  /** Returns a time whose age the client shows, and updates. Without a script it is the time of day. */
+  age(iso: string): Html {
+    return html`<time class="age" datetime="${iso}">${iso.slice(11, 19)} UTC</time>`
+  }
+
+  date(iso: string): Html {
+    return html`<time datetime="${iso}" data-date>${this.#date.format(new Date(iso))}</time>`
+  }
+}
+
+function partsOf(base: string): { readonly sign: string; readonly whole: string; readonly fraction: string } {
+  const sign = base.startsWith('-') ? '−' : ''
+  const digits = (sign === '' ? base : base.slice(1)).padStart(DECIMALS + 1, '0')
+  return { sign, whole: digits.slice(0, -DECIMALS), fraction: digits.slice(-DECIMALS) }
+}

@@ -1,0 +1,177 @@
+import { bar, searchDialog } from '../../../design/bar.js'
+import { html, type Html, scripts } from '../../../design/html.js'
+import { icon } from '../../../design/icons.js'
+import type { Channel } from '../../core/feed/feed.js'
+import type { ChainState } from '../../core/state/state.js'
+import type { Assets } from './assets.js'
+import { inLanguage, type Language, MESSAGES } from './language.js'
+import { languageOfLocale, type Locale } from './locales.js'
+import type { Messages } from './messages/en.js'
+
+/** The content of a page, without the frame that all pages have. */
+export interface Shown {
+  readonly title: string
+  readonly about?: string | undefined
+  readonly body: Html
+  /** The channels of the feed whose events change the page, besides its blocks. */
+  readonly channels?: readonly Channel[]
+  /** The path of the read that has the main figures, with its arguments. */
+  readonly json?: string
+}
+
+export interface Frame {
+  readonly locale: Locale
+  /** The path of the page in the first language, without the query. */
+  readonly path: string
+  readonly assets: Assets
+  /** The state that the page shows. */
+  readonly chain: Pick<ChainState, 'height' | 'view' | 'reorgs'>
+  /** Seconds after which the browser requests the page again; for failures that pass. */
+  readonly retrySeconds?: number | undefined
+}
+
+/** Seconds after which a page of an empty index is requested again. */
+const EMPTY_RETRY = 3
+
+/** The pages that the bar links to. */
+const MAIN = [
+  ['/blocks', 'blocks'],
+  ['/mempool', 'mempool'],
+  ['/mining', 'mining'],
+  ['/supply', 'supply'],
+  ['/quantum', 'quantum'],
+] as const satisfies readonly (readonly [string, keyof Messages['nav']])[]
+
+const MORE = [
+  ['/large', 'large'],
+  ['/op-returns', 'opReturns'],
+  ['/labels', 'labels'],
+  ['/reorgs', 'reorgs'],
+  ['/api', 'api'],
+  ['/status', 'status'],
+] as const satisfies readonly (readonly [string, keyof Messages['nav']])[]
+
+/** The path of the search results, which the search of the bar requests as you type. */
+export const SUGGESTIONS = '/_explorer/suggest'
+/** Redirects to what a query names, or to the page of the search. */
+export const FIND = '/_explorer/find'
+/** Redirects to the documentation. */
+export const DOCS = '/_explorer/docs'
+
+/** Returns a complete document. Ids of the layout start with a colon, which ids of the content never do. */
+export function layout(shown: Shown, frame: Frame): Html {
+  const { title, about, body, json } = shown
+  const { locale, path, assets } = frame
+  const language = languageOfLocale(locale)
+  const t = MESSAGES[language]
+  const to = (page: string, of = language): string => assets.at(inLanguage(of, page))
+  const other = language === 'en' ? 'de' : 'en'
+  const words = t.bar
+  const fixed = fixedParts(language, path, assets.at)
+  return html`<!doctype html>
+    <html lang="${locale}">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>${path === '/' ? `${t.site.name} · ${title}` : `${title} · ${t.site.name}`}</title>
+        <meta name="description" content="${about ?? t.site.about}" />
+        ${refresh(frame)}
+        <meta name="color-scheme" content="light dark" />
+        <link rel="canonical" href="${to(path)}" />
+        <link rel="alternate" hreflang="${other}" href="${to(path, other)}" />
+        <link rel="icon" href="${assets.url('icon.svg')}" type="image/svg+xml" />
+        <link rel="stylesheet" href="${assets.url('pages.css')}" />
+        ${scripts(assets.url('theme.js'), assets.url('main.js'))}
+      </head>
+      <body>
+        <a class="skip" href="#:content">${t.nav.skip}</a>
+        ${bar({ home: to('/'), name: t.site.name, links: fixed.navigation, actions: actions(t, { docs: assets.at(DOCS), url: to(path, other), language: other }), words })}
+        <main id=":content" tabindex="-1" ${feedOf(shown, frame)}>${body}</main>
+        <footer class="foot">
+          <p
+            class="feed"
+            role="status"
+            data-live="${t.live.live}"
+            data-lost="${t.live.lost}"
+            data-now="${t.live.updated}"
+          ></p>
+          <p>
+            ${t.site.footer}
+            ${json === undefined ? undefined : html`<a href="${assets.at(`/api/v1${json}`)}">${t.site.json}</a>`}
+          </p>
+        </footer>
+        ${fixed.search}
+      </body>
+    </html> `
+}
+
+/** Returns the element that makes the browser request a page again that may be better by then. */
+function refresh({ retrySeconds, chain: { view } }: Frame): Html | undefined {
+  const seconds = retrySeconds ?? (view === undefined ? EMPTY_RETRY : undefined)
+  return seconds === undefined ? undefined : html`<meta http-equiv="refresh" content="${seconds}" />`
+}
+
+/** Returns what the client needs to keep the page up to date: the state, the channels, and the numbers of their last events. */
+function feedOf({ channels = [] }: Shown, { assets, chain, retrySeconds }: Frame): Html | undefined {
+  const head = chain.view?.head
+  if (head === undefined || retrySeconds !== undefined) return undefined
+  const blocks = head.blocksBefore + head.connected.length
+  return html`data-height="${chain.height}" data-since="blocks:${blocks} reorgs:${chain.reorgs}"
+  data-channels="${channels.join(' ')}" data-socket="${assets.at('/ws')}"`
+}
+
+interface FixedParts {
+  readonly navigation: Html
+  readonly search: Html
+}
+
+/** The parts that many pages have in common: an uncached page would take noticeably longer with them. */
+const made = new Map<string, FixedParts>()
+
+function fixedParts(language: Language, path: string, at: Assets['at']): FixedParts {
+  const current = [...MAIN, ...MORE].some(([target]) => target === path) ? path : ''
+  const key = `${language} ${at(current)}`
+  const known = made.get(key)
+  if (known !== undefined) return known
+  const t = MESSAGES[language]
+  const parts = {
+    navigation: navigation(t, current, { to: (page) => at(inLanguage(language, page)), docs: at(DOCS) }),
+    search: searchDialog(`${at(SUGGESTIONS)}?lang=${language}&q=`, t.bar),
+  }
+  made.set(key, parts)
+  return parts
+}
+
+function navigation(
+  t: Messages,
+  path: string,
+  { to, docs }: { readonly to: (page: string) => string; readonly docs: string },
+): Html {
+  const entry = ([target, name]: (typeof MAIN)[number] | (typeof MORE)[number]): Html =>
+    html`<li>
+      <a href="${to(target)}" ${target === path ? html` aria-current="page"` : undefined}>${t.nav[name]}</a>
+    </li>`
+  return html`<nav class="links" aria-label="${t.nav.pages}">
+    <ul>
+      ${MAIN.map(entry)}
+      <li class="more">
+        <details>
+          <summary><span class="wide">${t.nav.more}</span><span class="narrow">${t.nav.menu}</span></summary>
+          <ul>
+            ${MAIN.map(entry)}${MORE.map(entry)}
+            <li><a href="${docs}">${t.nav.docs}</a></li>
+          </ul>
+        </details>
+      </li>
+    </ul>
+  </nav>`
+}
+
+const actions = (
+  t: Messages,
+  { docs, url, language }: { readonly docs: string; readonly url: string; readonly language: Language },
+): Html =>
+  html`<a class="site" href="${docs}">${icon('book')}<span>${t.nav.docs}</span></a
+    ><a class="site language" href="${url}" hreflang="${language}" lang="${language}"
+      >${icon('globe')}<span>${t.nav.language}</span></a
+    >`

@@ -1,0 +1,112 @@
+import { type Static, Type } from '@sinclair/typebox'
+import { search } from '../../core/reads/chain/search.js'
+import { searchPrefix, SHORTEST_PREFIX } from '../../core/reads/chain/search-prefix.js'
+import { searchText } from '../../core/reads/chain/search-text.js'
+import { declareRead, NotFound, type ReadContext } from '../../core/reads/read.js'
+import type { PrefixMatch, SearchResult } from '../../core/reads/shapes.js'
+import { WrittenAnswer } from '../../core/reads/written-answer.js'
+import { inLanguage, MESSAGES } from './language.js'
+import { explain } from './query.js'
+import { escapeHtml } from '../../../design/html.js'
+import { SUGGESTIONS } from './layout.js'
+import { formatOf, languageOfLocale } from './locales.js'
+import { localeArgument } from './page.js'
+
+/** The maximum number of labels, and of blocks, transactions and addresses that begin as the query. */
+const MOST = 8
+
+const q = Type.String({ maxLength: 1000, default: '' })
+
+/** An item of the search, as the documentation's search returns them. A note explains the query. */
+const Suggestion = Type.Object({
+  type: Type.Union([Type.Literal('page'), Type.Literal('note')]),
+  url: Type.String(),
+  /** HTML. */
+  content: Type.String(),
+  breadcrumbs: Type.Optional(Type.Array(Type.String())),
+  /** True for the object that the query names completely. */
+  isExact: Type.Optional(Type.Boolean()),
+})
+type Suggestion = Static<typeof Suggestion>
+export type Suggestions = readonly Suggestion[]
+
+/** The possible meanings of a query, while it is being typed. */
+export const suggestions = declareRead({
+  name: 'page suggestions',
+  path: SUGGESTIONS,
+  fresh: 'mempool',
+  args: { q, locale: localeArgument, base: Type.String({ default: '' }) },
+  answer: Type.Array(Suggestion),
+  async resolve(context, { q, locale, base }) {
+    const text = searchText(q)
+    const lang = languageOfLocale(locale)
+    const t = MESSAGES[lang]
+    const f = formatOf(locale)
+    const { chain, definitions } = context
+    const item = (kind: string, path: string, content: string): Suggestion => {
+      return {
+        type: 'page',
+        url: base + inLanguage(lang, path),
+        content: escapeHtml(content),
+        breadcrumbs: [kind],
+      }
+    }
+    if (text === '') return []
+    const label = q.trim().toLowerCase()
+    const labelled = definitions.labels
+      .all()
+      .filter((each) => each.label.toLowerCase().includes(label))
+      .slice(0, MOST)
+      .map(({ label, category, address }) => item(category, `/address/${address}`, label))
+    const [found, begun] = await Promise.all([matchOf(context, text.slice(0, 100)), beginning(context, text)])
+    const exact =
+      found === undefined
+        ? []
+        : [
+            {
+              block: () =>
+                /^\d+$/.test(text)
+                  ? item(
+                      t.words.block,
+                      `/block/${String(Number(text))}`,
+                      t.search.height(f.number(Number(text))),
+                    )
+                  : item(t.words.block, `/block/${found.value}`, found.value),
+              transaction: () => item(t.words.transaction, `/tx/${found.value}`, found.value),
+              address: () => item(t.words.address, `/address/${text}`, text),
+            }[found.type](),
+          ]
+    const items = [
+      ...exact.map((each) => ({ ...each, isExact: true })),
+      ...labelled,
+      ...begun
+        .filter(({ value }) => value !== found?.value)
+        .map(({ type, value, confirmed }) =>
+          item(confirmed ? t.words[type] : t.search.unconfirmed, `/${PATHS[type]}/${value}`, value),
+        ),
+    ]
+    if (items.length > 0) return items
+    const known = { t, f, height: chain.height, network: chain.network }
+    return [{ type: 'note' as const, url: '', content: explain(q, known) }]
+  },
+})
+
+const PATHS = { block: 'block', transaction: 'tx', address: 'address' } as const
+
+/** Returns what begins as a query. */
+async function beginning(context: ReadContext, q: string): Promise<Static<typeof PrefixMatch>[]> {
+  if (q.length < SHORTEST_PREFIX || !/^[0-9a-z]{1,100}$/i.test(q)) return []
+  const found = await searchPrefix.resolve(context, { q, limit: MOST })
+  return (found instanceof WrittenAnswer ? found.parse() : found).items
+}
+
+/** Returns the block, transaction or address that a query names exactly; undefined if it names none. */
+async function matchOf(context: ReadContext, q: string): Promise<Static<typeof SearchResult> | undefined> {
+  try {
+    const found = await search.resolve(context, { q })
+    return found instanceof WrittenAnswer ? found.parse() : found
+  } catch (error) {
+    if (error instanceof NotFound) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,118 @@
+import { html, type Html } from '../../../../design/html.js'
+import { icon } from '../../../../design/icons.js'
+import { heightOrHash, limit, page } from '../../../core/reads/arguments.js'
+import { block as blockRead, blockTransactions } from '../../../core/reads/chain/blocks.js'
+import type { Block } from '../../../core/reads/shapes.js'
+import { fullness } from '../components/blocks.js'
+import {
+  addressLink,
+  badge,
+  copyable,
+  facts,
+  hashLink,
+  notice,
+  paged,
+  section,
+  share,
+  stat,
+  stats,
+} from '../components/elements.js'
+import { CARD, transactionCard } from '../components/transactions.js'
+import { declarePage, type PageContext } from '../page.js'
+
+export const block = declarePage({
+  name: 'block',
+  path: '/block/:heightOrHash',
+  args: { heightOrHash, page, limit: limit(25, 100) },
+  async view(context, { heightOrHash: which, page, limit }) {
+    const { t, f, read, chain, validity } = context
+    // Confirmations, and the link to the next block.
+    validity.dependsOn('head')
+    const [shown, txs] = await Promise.all([
+      read(blockRead, { heightOrHash: which }),
+      read(blockTransactions, { heightOrHash: which, page, limit }, CARD),
+    ])
+    const title = t.block.title(f.number(shown.height))
+    const confirmations = chain.height - shown.height + 1
+    const body = html`<header class="top">
+        <div class="walk">
+          ${neighbour(context, shown, -1)}
+          <h1>${title} ${shown.canonical ? undefined : badge('stale', t.block.staleBadge)}</h1>
+          ${neighbour(context, shown, 1)}
+        </div>
+        ${copyable(context, shown.hash)}
+      </header>
+      ${shown.canonical ? undefined : replaced(context, shown.height)}
+      ${stats([
+        stat(t.words.time, f.time(shown.timestamp)),
+        shown.canonical ? stat(t.block.confirmations, f.number(confirmations)) : undefined,
+        stat(t.words.transactions, f.number(shown.tx_count)),
+        stat(
+          t.words.size,
+          f.size(shown.size),
+          html`${f.percent(fullness(context, shown.weight).toFixed(2))}${share(fullness(context, shown.weight))}`,
+        ),
+        stat(t.block.subsidy, f.amount(shown.subsidy)),
+        stat(t.block.totalFees, f.amount(shown.total_fees)),
+      ])}
+      ${facts([
+        [
+          t.block.minedBy,
+          html`${shown.miner_label ?? t.words.unknown}
+          ${shown.miner_address === null ? undefined : html`(${addressLink(context, shown.miner_address)})`}`,
+        ],
+        [t.block.difficulty, f.number(shown.difficulty)],
+        [t.words.weight, `${f.number(shown.weight)} WU`],
+      ])}
+      <details class="more">
+        <summary>${t.block.header}</summary>
+        ${facts([
+          [t.block.previousHash, hashLink(context, shown.prev_hash)],
+          [t.block.merkleRoot, html`<code>${shown.merkle_root}</code>`],
+          [t.block.medianTime, f.time(shown.median_time)],
+          [t.block.version, html`<code>0x${shown.version.toString(16)}</code>`],
+          [t.block.bits, html`<code>${shown.bits}</code>`],
+          [t.block.nonce, f.number(shown.nonce)],
+          [t.block.strippedSize, f.size(shown.stripped_size)],
+          [t.block.chainwork, html`<code>${shown.chainwork}</code>`],
+        ])}
+      </details>
+      ${section(
+        t.block.transactions(f.number(txs.total)),
+        paged(
+          context,
+          txs,
+          `/block/${which}${limit === 25 ? '' : `?limit=${String(limit)}`}`,
+          txs.items.map((tx) => transactionCard(context, tx)),
+        ),
+      )}`
+    return { title, body, json: `/block/${which}` }
+  },
+})
+
+/** Returns an arrow to the block below or above, which is disabled at the ends of the chain. */
+function neighbour(
+  { t, to, chain }: PageContext,
+  { height, canonical, prev_hash }: Block,
+  step: -1 | 1,
+): Html {
+  const [name, sign] = step < 0 ? [t.block.before, icon('before')] : [t.block.after, icon('after')]
+  const target = height + step
+  if (target < 0 || target > chain.height || (!canonical && step > 0))
+    return html`<span class="step">${sign}</span>`
+  // The block below a replaced one may have been replaced too.
+  const path = canonical ? String(target) : prev_hash
+  return html`<a
+    class="step"
+    rel="${step < 0 ? 'prev' : 'next'}"
+    href="${to(`/block/${path}`)}"
+    aria-label="${name}"
+    >${sign}</a
+  >`
+}
+
+function replaced(context: PageContext, height: number): Html {
+  const { t, f, chain } = context
+  if (height > chain.height) return notice(t.block.staleGone)
+  return notice(html`${t.block.stale(f.number(height))} ${hashLink(context, chain.blocks.hashAt(height))}.`)
+}

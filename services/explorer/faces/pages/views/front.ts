@@ -1,0 +1,98 @@
+import { percentOf } from '../../../../../pipelines/chain/decimal.js'
+import { html, type Html } from '../../../../design/html.js'
+import type { Static } from '@sinclair/typebox'
+import { blocks } from '../../../core/reads/chain/blocks.js'
+import { mempoolBlocks } from '../../../core/reads/mempool/fees.js'
+import { mempoolSummary, mempoolTransactions } from '../../../core/reads/mempool/mempool.js'
+import { briefWhaleAlerts } from '../../../core/reads/mempool/whales.js'
+import { networkHashrate } from '../../../core/reads/statistics/mining.js'
+import { dilithium, summary, supply } from '../../../core/reads/statistics/statistics.js'
+import type { ProjectedBlock, StatsSummary } from '../../../core/reads/shapes.js'
+import { blockCard, feeHistogram, projectedCard } from '../components/blocks.js'
+import { empty, heading, searchForm, section, stat, stats } from '../components/elements.js'
+import { largeTable, mempoolTable } from '../components/transactions.js'
+import { declarePage, type PageContext } from '../page.js'
+
+const BLOCKS = 7
+const PROJECTED = 3
+const TRANSACTIONS = 8
+const LARGE = 5
+
+/** The block that a miner could make of an empty mempool: its card is there, so that none moves when the first transaction arrives. */
+const EMPTY_BLOCK: Static<typeof ProjectedBlock> = {
+  ...{ txCount: 0, totalVsize: 0, totalWeight: 0, totalFees: '0' },
+  ...{ minFeeRate: '0', maxFeeRate: '0', medianFeeRate: '0' },
+}
+
+/** The first page: the newest state of everything, live. */
+export const front = declarePage({
+  name: 'front',
+  path: '/',
+  args: {},
+  async view(page) {
+    const { t, f, to, read } = page
+    const [state, { items }, pool, newest, coins, adoption, large, hashes, next] = await Promise.all([
+      read(summary, {}),
+      read(blocks, { limit: BLOCKS }),
+      read(mempoolSummary, {}),
+      read(mempoolTransactions, { limit: TRANSACTIONS }),
+      read(supply, {}),
+      read(dilithium, {}),
+      read(briefWhaleAlerts, { limit: LARGE }),
+      read(networkHashrate, {}),
+      read(mempoolBlocks, { limit: PROJECTED }),
+    ])
+    const projected = (next.items.length === 0 ? [EMPTY_BLOCK] : [...next.items]).reverse()
+    const percent = percentOf(BigInt(coins.circulatingSupply), BigInt(coins.maxSupply), 2)
+    const body = html`${heading(t.front.title, notices(page, state) ?? t.site.about)} ${searchForm(page)}
+      <section class="part">
+        <h2>${t.front.latestBlocks}<a class="all" href="${to('/blocks')}">${t.words.all}</a></h2>
+        <ol class="cubes">
+          ${projected.map((block, index) => projectedCard(page, block, projected.length - 1 - index))}
+          ${items.map((block) => blockCard(page, block))}
+        </ol>
+      </section>
+      ${stats([
+        stat(t.front.mempool, f.number(pool.txCount), `${f.number(pool.totalVsize)} vB`),
+        stat(
+          t.front.hashrate,
+          `${f.short(hashes.hashrate)}H/s`,
+          t.mining.ofBlocks(f.number(hashes.blockCount)),
+        ),
+        stat(t.front.difficulty, f.short(state.difficulty)),
+        stat(t.front.supply, f.plainAmount(coins.circulatingSupply), t.front.ofMaximum(f.percent(percent))),
+        stat(
+          t.front.quantum,
+          f.percent(adoption.dilithiumTxPercent),
+          t.quantum.of(f.number(adoption.dilithiumTransactions), f.number(adoption.totalTransactions)),
+        ),
+      ])}
+      <div class="columns">
+        ${section(t.front.feeRates, feeHistogram(page, pool.feeHistogram), { href: to('/mempool'), text: t.nav.mempool })}
+        ${section(
+          t.front.latestTransactions,
+          newest.items.length === 0
+            ? empty(t.front.empty)
+            : mempoolTable(page, t.front.latestTransactions, newest.items),
+          { href: to('/mempool'), text: t.words.all },
+        )}
+      </div>
+      ${section(
+        t.front.large,
+        large.items.length === 0 ? empty(t.large.none) : largeTable(page, t.front.large, large.items),
+        { href: to('/large'), text: t.words.all },
+      )}`
+    return { title: t.front.title, body, channels: ['mempool', 'stats'], json: '/stats/summary' }
+  },
+})
+
+/** Returns what is wrong with the index or the node, if anything: it replaces the sentence below the heading, so that nothing moves. */
+function notices({ t, f }: PageContext, state: StatsSummary): Html | undefined {
+  const { indexerStatus, nodeHeight, tipHeight, tipMatch, lastReconciledAt } = state
+  const warning = (text: string): Html => html`<strong class="warning" role="note">${text}</strong>`
+  if (indexerStatus === 'stalled')
+    return warning(t.front.stalled(lastReconciledAt.slice(0, 19).replace('T', ' ')))
+  if (indexerStatus === 'syncing') return warning(t.front.syncing(f.number(tipHeight), f.number(nodeHeight)))
+  // After each block the newest heartbeat is still from before it, and lower.
+  return tipMatch || nodeHeight !== tipHeight ? undefined : warning(t.front.mismatch)
+}

@@ -1,0 +1,43 @@
+import { html } from '../../../../../design/html.js'
+import { limit, page } from '../../../../core/reads/arguments.js'
+import { blocks as blocksRead } from '../../../../core/reads/chain/blocks.js'
+import { fullness } from '../../components/blocks.js'
+import { blockLink, hashLink, heading, paged, share } from '../../components/elements.js'
+import { table } from '../../components/table.js'
+import { declarePage } from '../../page.js'
+
+export const blocks = declarePage({
+  name: 'blocks',
+  path: '/blocks',
+  args: { page, limit: limit(30, 100) },
+  async view(context, args) {
+    const { t, f, read } = context
+    const answer = await read(blocksRead, args)
+    const { words: w } = t
+    const columns = [
+      { title: w.height },
+      { title: w.hash, isMinor: true },
+      { title: w.time },
+      { title: w.miner, isMinor: true },
+      { title: w.transactions, isNumber: true },
+      { title: w.size, isNumber: true },
+      { title: w.fees, isNumber: true, isMinor: true },
+    ]
+    const rows = answer.items.map((block) => ({
+      id: `b-${block.hash}`,
+      cells: [
+        blockLink(context, block.height),
+        hashLink(context, block.hash),
+        f.time(block.timestamp),
+        block.miner_label ?? w.unknown,
+        f.number(block.tx_count),
+        html`${f.size(block.size)}${share(fullness(context, block.weight))}`,
+        f.amount(block.total_fees),
+      ],
+    }))
+    const path = `/blocks${args.limit === 30 ? '' : `?limit=${String(args.limit)}`}`
+    const body = html`${heading(t.blocks.title, t.blocks.about)}
+    ${paged(context, answer, path, table(t.blocks.title, columns, rows))}`
+    return { ...t.blocks, body, json: `/blocks?page=${String(args.page)}&limit=${String(args.limit)}` }
+  },
+})

@@ -1,0 +1,46 @@
+import { html } from '../../../../design/html.js'
+import { limit } from '../../../core/reads/arguments.js'
+import { mempoolBlocks, recommendedFees } from '../../../core/reads/mempool/fees.js'
+import { mempoolSummary, mempoolTransactions } from '../../../core/reads/mempool/mempool.js'
+import { feeHistogram, projectedCard } from '../components/blocks.js'
+import { empty, heading, section, stat, stats } from '../components/elements.js'
+import { mempoolTable } from '../components/transactions.js'
+import { declarePage } from '../page.js'
+
+export const mempool = declarePage({
+  name: 'mempool',
+  path: '/mempool',
+  args: { limit: limit(50, 100) },
+  async view(page, { limit }) {
+    const { t, f, read } = page
+    const [pool, newest, next, fees] = await Promise.all([
+      read(mempoolSummary, {}),
+      read(mempoolTransactions, { limit }),
+      read(mempoolBlocks, {}),
+      read(recommendedFees, {}),
+    ])
+    const projected = html`<ol class="cubes">
+      ${next.items.map((block, index) => projectedCard(page, block, index))}
+    </ol>`
+    const estimates = stats([
+      ...fees.items.map(({ blocks, feeRate }) =>
+        stat(t.mempool.withinBlocks(f.number(blocks)), f.number(feeRate), t.words.perVirtualByte),
+      ),
+      stat(t.mempool.minimum, f.number(fees.minimumFeeRate), t.words.perVirtualByte),
+    ])
+    const body = html`${heading(t.mempool.title, t.mempool.about)}
+    ${stats([
+      stat(t.mempool.size, f.number(pool.txCount), t.words.transactions),
+      stat(t.mempool.vsize, `${f.number(pool.totalVsize)} vB`),
+      stat(t.mempool.fees, f.amount(pool.totalFees)),
+    ])}
+    ${next.items.length === 0 ? undefined : section(t.mempool.projected, projected)}
+    ${section(t.mempool.estimates, estimates)}
+    ${section(t.mempool.byRate, feeHistogram(page, pool.feeHistogram))}
+    ${section(
+      t.mempool.newest,
+      newest.items.length === 0 ? empty(t.front.empty) : mempoolTable(page, t.mempool.newest, newest.items),
+    )}`
+    return { ...t.mempool, body, channels: ['mempool'], json: '/mempool/summary' }
+  },
+})

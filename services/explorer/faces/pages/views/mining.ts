@@ -1,0 +1,52 @@
+import { html } from '../../../../design/html.js'
+import { miningPools, networkHashrate } from '../../../core/reads/statistics/mining.js'
+import { summary } from '../../../core/reads/statistics/statistics.js'
+import { chart } from '../components/chart.js'
+import { addressLink, heading, section, share, stat, stats } from '../components/elements.js'
+import { table } from '../components/table.js'
+import { declarePage } from '../page.js'
+import { difficulties, hashrates } from '../series.js'
+
+export const mining = declarePage({
+  name: 'mining',
+  path: '/mining',
+  args: {},
+  async view(page) {
+    const { t, f, read } = page
+    const [state, hashes, { pools, blockCount }, byBlock, byDay] = await Promise.all([
+      read(summary, {}),
+      read(networkHashrate, {}),
+      read(miningPools, {}),
+      difficulties(page),
+      hashrates(page),
+    ])
+    const columns = [
+      { title: t.mining.pool },
+      { title: t.words.blocks, isNumber: true },
+      { title: t.words.share, isNumber: true },
+      { title: t.words.address, isMinor: true },
+    ]
+    const rows = pools.map(({ name, slug, link, blockCount, percentage, address }) => ({
+      id: `miner-${slug}`,
+      cells: [
+        link === null ? name : html`<a href="${link}" rel="noopener noreferrer nofollow">${name}</a>`,
+        f.number(blockCount),
+        html`${f.percent(percentage)}${share(Number(percentage))}`,
+        address === null ? '' : addressLink(page, address),
+      ],
+    }))
+    const title = t.mining.pools(f.number(blockCount))
+    const body = html`${heading(t.mining.title, t.mining.about)}
+    ${stats([
+      stat(
+        t.mining.hashrate,
+        `${f.short(hashes.hashrate)}H/s`,
+        t.mining.ofBlocks(f.number(hashes.blockCount)),
+      ),
+      stat(t.mining.difficulty, f.short(state.difficulty), f.number(state.difficulty)),
+    ])}
+    ${section(title, table(title, columns, rows))} ${section(t.mining.hashrateByDay, chart(page, byDay))}
+    ${section(t.mining.difficultyByBlock, chart(page, byBlock))}`
+    return { ...t.mining, body, json: '/mining/pools' }
+  },
+})

@@ -1,0 +1,78 @@
+import { html } from '../../../../design/html.js'
+import type { Health } from '../../../core/health/health.js'
+import { badge, empty, facts, heading, notice, section, stat, stats } from '../components/elements.js'
+import { table } from '../components/table.js'
+import { declarePage } from '../page.js'
+
+/** The part of a topic that a consumer has not processed yet. */
+export interface Lag {
+  readonly topic: string
+  readonly consumer: string
+  /** Events. */
+  readonly lag: number
+}
+
+export interface StatusSource {
+  health(): Health
+  lags(): Promise<readonly Lag[]>
+}
+
+/** Returns the page of the state of this explorer. It is shown without the database too. */
+export const status = (source: StatusSource) =>
+  declarePage({
+    name: 'status',
+    path: '/status',
+    args: {},
+    isOutside: true,
+    async view({ t, f }) {
+      const health = source.health()
+      const lags = await source.lags()
+      const { audit } = health
+      const isLive = health.indexerStatus === 'live'
+      const isConnected = health.database === 'connected'
+      const error = health.error ?? health.indexerError
+      const yes = (is: boolean) => badge(is ? 'good' : 'stale', is ? t.words.yes : t.words.no)
+      const body = html`${heading(t.status.title, t.status.about)}
+      ${error === undefined ? undefined : notice(error)}
+      ${stats([
+        stat(
+          t.status.state,
+          badge(isLive ? 'good' : 'stale', t.status.states[health.indexerStatus] ?? health.indexerStatus),
+        ),
+        stat(
+          t.status.database,
+          badge(isConnected ? 'good' : 'stale', t.status.databases[health.database] ?? health.database),
+        ),
+        stat(t.status.tip, f.number(health.tipHeight)),
+        stat(t.status.node, f.number(health.nodeHeight)),
+      ])}
+      ${facts([
+        [t.status.same, yes(health.tipMatch)],
+        [t.status.heartbeat, health.lastReconciledAt === '' ? undefined : f.time(health.lastReconciledAt)],
+        [t.status.clients, f.number(health.wsClients)],
+      ])}
+      ${section(
+        t.status.audit,
+        audit.checkedAt === null
+          ? empty(t.status.noAudit)
+          : facts([
+              [t.status.auditAt, f.time(audit.checkedAt)],
+              [t.status.checks, f.number(audit.checks)],
+              [
+                t.status.differences,
+                badge(audit.differences === 0 ? 'good' : 'stale', f.number(audit.differences)),
+              ],
+              [t.status.error, audit.error],
+            ]),
+      )}
+      ${section(
+        t.status.lags,
+        table(
+          t.status.lags,
+          [{ title: t.status.consumer }, { title: t.status.topic }, { title: t.status.lag, isNumber: true }],
+          lags.map(({ consumer, topic, lag }) => ({ cells: [consumer, topic, f.number(lag)] })),
+        ),
+      )}`
+      return { ...t.status, body }
+    },
+  })

@@ -1,0 +1,57 @@
+import { html } from '../../../../design/html.js'
+import { percentOf } from '../../../../../pipelines/chain/decimal.js'
+import { limit, page } from '../../../core/reads/arguments.js'
+import { richList, summary, supply as supplyRead } from '../../../core/reads/statistics/statistics.js'
+import { chart } from '../components/chart.js'
+import { addressLink, heading, paged, quantum, section, share, stat, stats } from '../components/elements.js'
+import { table } from '../components/table.js'
+import { declarePage } from '../page.js'
+import { activity } from '../series.js'
+
+export const supply = declarePage({
+  name: 'supply',
+  path: '/supply',
+  args: { page, limit: limit(50, 500) },
+  async view(context, { page, limit }) {
+    const { t, f, read } = context
+    const [coins, state, rich, days] = await Promise.all([
+      read(supplyRead, {}),
+      read(summary, {}),
+      read(richList, { page, limit }),
+      activity(context),
+    ])
+    const percent = percentOf(BigInt(coins.circulatingSupply), BigInt(coins.maxSupply), 2)
+    const columns = [
+      { title: t.words.rank, isNumber: true },
+      { title: t.words.address },
+      { title: t.words.balance, isNumber: true },
+      { title: t.words.share, isNumber: true, isMinor: true },
+      { title: t.words.transactions, isNumber: true, isMinor: true },
+    ]
+    const rows = rich.items.map((item) => ({
+      id: `a-${item.address}`,
+      cells: [
+        f.number(item.rank),
+        html`${addressLink(context, item.address, item.label)}
+        ${item.isDilithium ? quantum(context) : undefined}`,
+        f.amount(item.balance),
+        html`${f.percent(item.percentage)}${share(Number(item.percentage))}`,
+        f.number(item.tx_count),
+      ],
+    }))
+    const body = html`${heading(t.supply.title, t.supply.about)}
+    ${stats([
+      stat(
+        t.supply.circulating,
+        f.amount(coins.circulatingSupply),
+        html`${t.front.ofMaximum(f.percent(percent))}${share(Number(percent))}`,
+      ),
+      stat(t.supply.maximum, f.amount(coins.maxSupply)),
+      stat(t.supply.utxos, f.number(coins.utxoCount)),
+      stat(t.supply.addresses, f.number(state.activeAddresses)),
+    ])}
+    ${section(t.supply.richList, paged(context, rich, `/supply${limit === 50 ? '' : `?limit=${String(limit)}`}`, table(t.supply.richList, columns, rows)))}
+    ${section(t.supply.activity, chart(context, days))}`
+    return { ...t.supply, body, json: '/stats/supply' }
+  },
+})

@@ -1,0 +1,129 @@
+import type { BlockId } from '../../../../pipelines/chain/block.js'
+import { DatabaseUnavailable } from '../../../../pipelines/tables/clickhouse.js'
+import type { ShownTx } from '../../core/mempool/shown-tx.js'
+import { address as addressArgument } from '../../core/reads/arguments.js'
+import {
+  changeOf,
+  lastOfScript,
+  pageOfScript,
+  requestedScript,
+  type ScriptChange,
+} from '../../core/reads/script.js'
+import { isoTime } from '../../core/reads/chain/block-rows.js'
+import type { ReadContext } from '../../core/reads/read.js'
+import { blockTxKey } from '../../core/tables/point-keys.js'
+
+/** The declaration of the history of an address as a file. It is not a read: its answer is streamed, and not kept. */
+export const addressHistoryCsv = {
+  name: 'addressHistoryCsv',
+  about: 'The complete history of an address as CSV, oldest first, unconfirmed transactions last.',
+  path: '/address/:address/txs.csv',
+  args: { address: addressArgument },
+} as const
+
+/** The number of transactions that are read at once: fewer than a batch of lookups. */
+const ROWS_AT_ONCE = 200
+const HEADER = 'txid,block_height,tx_index,timestamp,value_change,balance\r\n'
+
+/** The sources of an export beside the state at its start. */
+export interface ExportSources {
+  /** Returns whether a block is on the current chain. */
+  readonly isOnChain: (block: BlockId) => boolean
+}
+
+/** A file that has been begun. */
+export interface CsvExport {
+  readonly isEmpty: boolean
+  /** The parts of the file. Each is made when the one before it has been sent. */
+  readonly parts: AsyncGenerator<string>
+}
+
+/**
+ * Begins the history of an address as of the state of the context.
+ * @throws BadArgument for a malformed address; DatabaseUnavailable.
+ */
+export async function beginHistoryCsv(
+  context: ReadContext,
+  address: string,
+  sources: ExportSources,
+): Promise<CsvExport> {
+  const { scriptHash } = requestedScript(context, address)
+  const inMempool = context.mempool.ofScript(scriptHash).toReversed()
+  const last = await lastOfScript(context, scriptHash)
+  const count = last?.ordinal ?? 0
+  return {
+    isEmpty: count === 0 && inMempool.length === 0,
+    parts: historyCsv(context, { scriptHash, count, inMempool }, sources),
+  }
+}
+
+/** The history of a script as of a state. */
+interface History {
+  readonly scriptHash: string
+  /** The number of confirmed transactions. */
+  readonly count: number
+  /** Oldest first. */
+  readonly inMempool: readonly ShownTx[]
+}
+
+/**
+ * Returns the parts of the file. If a reorganisation removes the tip of its state, or the database fails, the last line is an error
+ * instead of a transaction.
+ */
+export async function* historyCsv(
+  context: Pick<ReadContext, 'chain' | 'tables'>,
+  { scriptHash, count, inMempool }: History,
+  { isOnChain }: ExportSources,
+): AsyncGenerator<string> {
+  const { chain } = context
+  const isRemoved = (): boolean =>
+    chain.height >= 0 && !isOnChain({ height: chain.height, hash: chain.tipHash })
+  yield HEADER
+  let balance = 0n
+  for (let from = 1; from <= count; from += ROWS_AT_ONCE) {
+    let lines: string
+    try {
+      const to = Math.min(count, from + ROWS_AT_ONCE - 1)
+      const page = await pageOfScript(context, scriptHash, { from, to }, [])
+      lines = await linesOf(page, context)
+      balance = page.reduce((sum, { change }) => sum + change, balance)
+    } catch (error) {
+      if (!(error instanceof DatabaseUnavailable)) throw error
+      yield errorLine('Database unavailable')
+      return
+    }
+    if (isRemoved()) {
+      yield errorLine(REMOVED)
+      return
+    }
+    yield lines
+  }
+  for (const tx of inMempool) {
+    const change = changeOf(tx, scriptHash)
+    balance += change
+    yield `${tx.txid},,,${isoTime(tx.firstSeen)},${String(change)},${String(balance)}\r\n`
+  }
+  if (isRemoved()) yield errorLine(REMOVED)
+}
+
+const REMOVED = 'A reorganisation has removed the state of this file: request it again'
+
+const errorLine = (message: string): string => `error,"${message}"\r\n`
+
+/** Returns the lines of confirmed transactions, in order. */
+async function linesOf(
+  page: readonly ScriptChange[],
+  { chain: { blocks }, tables }: Pick<ReadContext, 'chain' | 'tables'>,
+): Promise<string> {
+  const txids = await tables.blockTxs.getAll(page.map(({ row }) => blockTxKey(row)))
+  return page
+    .map(({ row, change }) => {
+      const txid = txids.get(blockTxKey(row))?.txid
+      if (txid === undefined)
+        throw new Error(`table block_txs lacks a transaction at height ${String(row.height)}`)
+      const balance = row.totalReceived - row.totalSent
+      const place = `${String(row.height)},${String(row.txIndex)},${isoTime(blocks.timeAt(row.height))}`
+      return `${txid},${place},${String(change)},${String(balance)}\r\n`
+    })
+    .join('')
+}

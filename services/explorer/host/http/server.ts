@@ -1,0 +1,595 @@
+import './header-limit.js'
+import { STATUS_CODES } from 'node:http'
+import uWS, {
+  type HttpRequest,
+  type HttpResponse,
+  type TemplatedApp,
+  type us_listen_socket,
+  type us_socket_context_t,
+  type WebSocket,
+} from 'uWebSockets.js'
+import { EXPLORER_HTTP, PortTaken } from '../../../ports.js'
+import type { Origin } from '../../../limits/client-address.js'
+import { Backlog } from './backlog.js'
+import { MAX_COPIED_BYTES, slicesOf, WaitingBodies } from './waiting-bodies.js'
+import type { Answer, Request, RequestHead } from '../../http/answer.js'
+import { MAX_BODY } from '../../http/body.js'
+import { COMMON_HEADERS, commonHeaders } from './answer-headers.js'
+import { Disconnect } from './disconnect.js'
+import { BAD_ADDRESS, MAX_ADDRESSES, TOO_MANY_ADDRESSES } from '../../core/feed/address-feed.js'
+import {
+  BEHIND_WAIT_MS,
+  type Channel,
+  failure,
+  type Later,
+  type Reaction,
+  type Stream,
+  streamsOf,
+} from '../../core/feed/feed.js'
+import type { Observed } from '../../http/answer.js'
+import type { Session, SocketProtocol } from '../../http/sockets.js'
+
+export interface ServerParts {
+  readonly answer: (request: Request) => Answer | Promise<Answer>
+  /** Returns the answer to a GET or HEAD request of a URL, with its query, if nothing needs to be made for it. */
+  readonly ready?: (url: string, head: RequestHead) => Answer | undefined
+  /** Returns the answer that refuses a WebSocket request, or undefined to accept it. */
+  readonly refusal: (request: Request) => Answer | undefined | Promise<Answer | undefined>
+  /** Called for each answer that was sent, and with status 499 for each whose client disconnected before. */
+  readonly observe: (path: string, answer: Observed, seconds: number) => void
+  /** Returns the reaction to a client's message; undefined for a binary one. */
+  readonly react: (text: string | undefined) => Reaction
+  /**
+   * Subscribes to an address; `send` receives messages as text. Not set: no address can be subscribed to.
+   * @returns a function that ends the subscription; undefined if the address is malformed.
+   */
+  readonly subscribeAddress?: (
+    address: string,
+    since: number | undefined,
+    send: (message: string) => void,
+  ) => (() => void) | undefined
+  /** The path below which clients reach the server. A proxy may have removed it. Not set: the root. */
+  readonly basePath?: string | undefined
+  /** A further protocol of WebSocket connections, at a path of its own. */
+  readonly protocol?: SocketProtocol
+}
+
+const SOCKET_PATHS = ['/ws', '/api/v1/ws'] as const
+/** Bytes that may wait for a client. Beyond this it is disconnected, and can reconnect with `since`. */
+const MAX_BACKPRESSURE = 4 * 2 ** 20
+/** A longer message of a client closes its connection with status 1009. */
+const MAX_MESSAGE_BYTES = 16 * 1024
+/**
+ * uWebSockets closes a connection whose message is longer than this without a status (1006), and stores what it has received of a
+ * shorter one until it is complete.
+ */
+const MAX_RECEIVED_BYTES = 256 * 1024
+/**
+ * LIBUS_LISTEN_DEFAULT, which sets SO_REUSEPORT: Linux then balances the connections among the processes that listen on the port.
+ * The types declare it in an enum that does not exist at run time.
+ */
+const SHARED_PORT = 0
+/** LIBUS_LISTEN_EXCLUSIVE_PORT. */
+const EXCLUSIVE_PORT = 1
+const IDLE_SECONDS = 120
+const BACKLOG_CHECK_MS = 1_000
+
+/** The status lines that were sent so far, by status. */
+const STATUS_LINES: Record<number, string> = {}
+
+/** Status 499 of nginx: the client disconnected before its answer. */
+const CLIENT_DISCONNECTED: Observed = { status: 499 }
+
+const SOCKET_HEADERS = ['sec-websocket-key', 'sec-websocket-protocol', 'sec-websocket-extensions'] as const
+
+interface ClientData {
+  /** The subscriptions that wait until this process has got as far as the client, by channel. */
+  readonly later: Map<Channel, AbortController>
+  /** The functions that end the subscriptions to addresses. */
+  readonly addresses: Map<string, () => void>
+  /** The protocol that the client and the server have agreed on; empty for none. */
+  readonly protocol: string
+  /** The handlers of a protocol other than the feed's. */
+  session?: Session
+  /** Callbacks for the moment at which there is room for the next message. */
+  readonly drained: (() => void)[]
+}
+
+type Client = WebSocket<ClientData>
+type Listen = (
+  host: string,
+  port: number,
+  options: number,
+  done: (socket: us_listen_socket | false) => void,
+) => void
+
+/** The request that is being handed over: one object for all requests of a server. */
+class Incoming implements RequestHead {
+  res: HttpResponse | undefined
+  req: HttpRequest | undefined
+
+  getHeader(name: string): string {
+    return this.req?.getHeader(name) ?? ''
+  }
+
+  origin(): Origin {
+    if (this.res === undefined || this.req === undefined) throw new Error('no request is being handed over')
+    return originOf(this.res, this.req)
+  }
+}
+
+/** The HTTP and WebSocket server. The only importer of uWebSockets. */
+export class Server {
+  readonly #parts: ServerParts
+  readonly #app: TemplatedApp
+  readonly #clients = new Set<Client>()
+  readonly #backlog = new Backlog()
+  readonly #waiting = new WaitingBodies()
+  #checking: NodeJS.Timeout | undefined
+  readonly #incoming = new Incoming()
+  #socket: us_listen_socket | undefined
+
+  constructor(parts: ServerParts) {
+    this.#parts = parts
+    this.#app = uWS.App()
+    for (const path of SOCKET_PATHS) this.#serveSockets(path)
+    if (parts.protocol !== undefined) this.#serveSockets(parts.protocol.path, parts.protocol)
+    this.#app.any('/*', (res, req) => {
+      this.#serve(res, req)
+    })
+  }
+
+  get clients(): number {
+    return this.#clients.size
+  }
+
+  /**
+   * Listens on a port, 0 for a free one.
+   * @param isShared whether other processes of this explorer listen on the port too. Otherwise a second explorer must fail instead
+   * of sharing it.
+   * @returns the port. @throws PortTaken.
+   */
+  async listen(host: string, port: number, isShared = false): Promise<number> {
+    // The types lack this overload.
+    const listen = this.#app.listen.bind(this.#app) as unknown as Listen
+    const socket = await new Promise<us_listen_socket | false>((resolve) => {
+      listen(host, port, isShared ? SHARED_PORT : EXCLUSIVE_PORT, resolve)
+    })
+    if (socket === false) throw new PortTaken(port, host, EXPLORER_HTTP)
+    this.#socket = socket
+    this.#checking = setInterval(() => {
+      this.#backlog.check(this.#clients)
+      this.#waiting.check()
+    }, BACKLOG_CHECK_MS).unref()
+    return uWS.us_socket_local_port(socket)
+  }
+
+  publish(stream: Stream, message: string): void {
+    this.#app.publish(stream, message)
+  }
+
+  close(): void {
+    clearInterval(this.#checking)
+    if (this.#socket !== undefined) uWS.us_listen_socket_close(this.#socket)
+    this.#socket = undefined
+    for (const client of [...this.#clients]) client.end(1001, 'the server is stopping')
+    this.#app.close()
+  }
+
+  #serve(res: HttpResponse, req: HttpRequest): void {
+    const began = performance.now()
+    if (this.#sendReady(res, req, began)) return
+    const disconnect = new Disconnect()
+    const request = requestOf(res, req, this.#pathOf(req), disconnect)
+    const { method, path } = request
+    const answer = this.#parts.answer(request)
+    const ended = (made: Observed): void => {
+      this.#parts.observe(path, made, (performance.now() - began) / 1000)
+    }
+    const isHead = method === 'HEAD'
+    const isLarge = hasLargeBody(req)
+    if (!(answer instanceof Promise)) {
+      this.#write(res, answer, { isHead, isLast: isLarge })
+      ended(answer)
+      return
+    }
+    res.onAborted(() => {
+      disconnect.happened()
+    })
+    void answer.then((made) => {
+      if (made.parts !== undefined) {
+        void this.#stream(res, { ...made, parts: made.parts }, disconnect, { isHead, isLast: isLarge }).then(
+          ended,
+        )
+        return
+      }
+      ended(disconnect.hasHappened ? CLIENT_DISCONNECTED : made)
+      if (disconnect.hasHappened) return
+      disconnect.forget()
+      res.cork(() => {
+        this.#write(res, made, { isHead, isLast: isLarge && !disconnect.isBodyRead }, disconnect)
+      })
+    })
+  }
+
+  /**
+   * Sends an answer. A large body is handed over as the client reads it.
+   * @param disconnect that of the client, if it is watched already.
+   */
+  #write(res: HttpResponse, answer: Answer, ending: Ending, disconnect?: Disconnect): void {
+    const { body } = answer
+    if (body.length <= MAX_COPIED_BYTES || !hasBody(answer, ending)) {
+      write(res, answer, ending)
+      return
+    }
+    const gone = disconnect ?? new Disconnect()
+    if (disconnect === undefined)
+      res.onAborted(() => {
+        gone.happened()
+      })
+    // The other way cannot close the connection.
+    if (ending.isLast) {
+      let read = 0
+      const waiting = { body, began: performance.now(), read: () => read, close: () => res.close() }
+      const end = this.#waiting.add(waiting)
+      const parts = slicesOf(body, (bytes) => (read = bytes))
+      void this.#stream(res, { ...answer, parts }, gone, ending).finally(end)
+    } else {
+      writeHead(res, answer)
+      this.#waiting.send(res, body, (callback) => gone.add(callback))
+    }
+  }
+
+  /**
+   * Sends an answer part by part, each when the client has taken most of the one before it. A client that takes nothing for ten
+   * seconds is disconnected by uWebSockets.
+   * @returns what was observed in the end.
+   */
+  async #stream(
+    res: HttpResponse,
+    { parts, ...answer }: Answer & Required<Pick<Answer, 'parts'>>,
+    disconnect: Disconnect,
+    { isHead, isLast }: Ending,
+  ): Promise<Observed> {
+    // A function, because the value changes during each await.
+    const hasGone = (): boolean => disconnect.hasHappened
+    let writable: () => void = () => undefined
+    disconnect.add(() => {
+      writable()
+    })
+    if (!hasGone()) {
+      res.onWritable(() => {
+        writable()
+        return true
+      })
+      res.cork(() => {
+        writeHead(res, answer)
+        if (isHead) res.endWithoutBody()
+      })
+    }
+    try {
+      while (!isHead && !hasGone()) {
+        const part = await parts.next()
+        if (hasGone() || part.done === true) break
+        let isTaken = true
+        res.cork(() => {
+          isTaken = res.write(part.value)
+        })
+        if (!isTaken && !hasGone()) await new Promise<void>((resolve) => (writable = resolve))
+      }
+    } catch {
+      // The client sees an answer without an end. The parts have reported the error.
+      if (!hasGone()) res.close()
+      return { ...answer, status: 500 }
+    } finally {
+      await parts.return(undefined)
+    }
+    if (hasGone()) return CLIENT_DISCONNECTED
+    if (!isHead)
+      res.cork(() => {
+        res.end(undefined, isLast)
+      })
+    return answer
+  }
+
+  /** Sends the answer to a request if nothing needs to be made for it. @returns whether it was sent. */
+  #sendReady(res: HttpResponse, req: HttpRequest, began: number): boolean {
+    const method = req.getCaseSensitiveMethod()
+    if (this.#parts.ready === undefined || (method !== 'GET' && method !== 'HEAD')) return false
+    const path = this.#pathOf(req)
+    const query = queryOf(req)
+    this.#incoming.res = res
+    this.#incoming.req = req
+    const answer = this.#parts.ready(query === '' ? path : `${path}?${query}`, this.#incoming)
+    if (answer === undefined) return false
+    this.#write(res, answer, { isHead: method === 'HEAD', isLast: hasLargeBody(req) })
+    this.#parts.observe(path, answer, (performance.now() - began) / 1000)
+    return true
+  }
+
+  /** @param protocol that of the connections at the path. Not set: that of the feed. */
+  #serveSockets(path: string, protocol?: SocketProtocol): void {
+    const { basePath = '' } = this.#parts
+    for (const base of new Set(['', basePath]))
+      for (const each of [base + path, `${base}${path}/`]) this.#serveSocketsAt(each, protocol)
+  }
+
+  #serveSocketsAt(path: string, protocol?: SocketProtocol): void {
+    this.#app.ws<ClientData>(path, {
+      compression: uWS.DISABLED,
+      maxPayloadLength: MAX_RECEIVED_BYTES,
+      maxBackpressure: MAX_BACKPRESSURE,
+      closeOnBackpressureLimit: 1,
+      idleTimeout: IDLE_SECONDS,
+      sendPingsAutomatically: true,
+      upgrade: (res, req, context) => {
+        this.#upgrade(res, req, context, protocol)
+      },
+      open: (ws) => {
+        this.#clients.add(ws)
+        if (protocol !== undefined) ws.getUserData().session = this.#session(ws, protocol)
+      },
+      drain: (ws) => {
+        if (ws.getBufferedAmount() === 0) for (const done of ws.getUserData().drained.splice(0)) done()
+      },
+      message: (ws, message, isBinary) => {
+        if (message.byteLength > MAX_MESSAGE_BYTES) {
+          ws.end(1009, `a message may have at most ${String(MAX_MESSAGE_BYTES)} bytes`)
+          return
+        }
+        const { session } = ws.getUserData()
+        if (session !== undefined) session.message(Buffer.from(message).toString())
+        else this.#react(ws, this.#parts.react(isBinary ? undefined : Buffer.from(message).toString()))
+      },
+      close: (ws, code, reason) => {
+        this.#clients.delete(ws)
+        const { later, addresses, session, drained } = ws.getUserData()
+        for (const waiting of later.values()) waiting.abort()
+        for (const end of addresses.values()) end()
+        session?.closed(code, Buffer.from(reason).toString())
+        for (const done of drained) done()
+      },
+    })
+  }
+
+  /** Returns the path of a request below the base path. */
+  #pathOf(req: HttpRequest): string {
+    const path = req.getUrl()
+    const { basePath = '' } = this.#parts
+    if (basePath === '' || !path.startsWith(basePath)) return path
+    const rest = path.slice(basePath.length)
+    if (rest === '') return '/'
+    return rest.startsWith('/') ? rest : path
+  }
+
+  #session(ws: Client, chosen: SocketProtocol): Session {
+    const { protocol, drained } = ws.getUserData()
+    return chosen.open({
+      protocol,
+      send: (text) => {
+        // The connection was closed, or is being closed because of its backpressure.
+        if (!this.#clients.has(ws) || ws.send(text) !== 0) return Promise.resolve()
+        return new Promise((resolve) => {
+          drained.push(resolve)
+        })
+      },
+      close: (code, reason) => {
+        // Not while a message is being handled: the connection would end within its handler.
+        setImmediate(() => {
+          if (this.#clients.has(ws)) ws.end(code, reason)
+        })
+      },
+    })
+  }
+
+  #upgrade(
+    res: HttpResponse,
+    req: HttpRequest,
+    context: us_socket_context_t,
+    chosen: SocketProtocol | undefined,
+  ): void {
+    const began = performance.now()
+    const disconnect = new Disconnect()
+    const request = requestOf(res, req, this.#pathOf(req), disconnect)
+    const refusal = this.#parts.refusal(request)
+    const [key, offered = '', extensions] = SOCKET_HEADERS.map((name) => req.getHeader(name))
+    const protocol = chosen === undefined ? offered : chosen.choose(offered)
+    const end = (refused: Answer | undefined): void => {
+      if (refused === undefined) {
+        const data: ClientData = { later: new Map(), addresses: new Map(), protocol, drained: [] }
+        res.upgrade<ClientData>(data, key ?? '', protocol, extensions ?? '', context)
+        return
+      }
+      write(res, refused, { isHead: false, isLast: false })
+      this.#parts.observe(request.path, refused, (performance.now() - began) / 1000)
+    }
+    if (!(refusal instanceof Promise)) {
+      end(refusal)
+      return
+    }
+    res.onAborted(() => {
+      disconnect.happened()
+    })
+    void refusal.then((refused) => {
+      if (disconnect.hasHappened) return
+      res.cork(() => {
+        end(refused)
+      })
+    })
+  }
+
+  /** Replies and subscribes in one turn of the event loop, so that no event between replay and live is lost or sent twice. */
+  #react(ws: Client, { replies, subscribe, unsubscribe, later, address, leave }: Reaction): void {
+    if (address !== undefined) {
+      this.#subscribeAddress(ws, address, replies)
+      return
+    }
+    if (leave !== undefined) endAddress(ws, leave)
+    const channel = unsubscribe ?? later?.channel
+    if (channel !== undefined) endWaiting(ws, channel)
+    if (later !== undefined) this.#reactLater(ws, later)
+    ws.cork(() => {
+      for (const reply of replies) {
+        // The connection was closed because of its backpressure: sending on it is an error.
+        if (!this.#clients.has(ws) || ws.send(reply) === 2) return
+      }
+      for (const stream of unsubscribe === undefined ? [] : streamsOf(unsubscribe))
+        if (stream !== subscribe) ws.unsubscribe(stream)
+      if (subscribe !== undefined) ws.subscribe(subscribe)
+    })
+  }
+
+  /** Replies and subscribes to an address, or replies with an error. Its events follow when the state is known. */
+  #subscribeAddress(
+    ws: Client,
+    { name, since }: NonNullable<Reaction['address']>,
+    replies: readonly string[],
+  ): void {
+    const { addresses } = ws.getUserData()
+    endAddress(ws, name)
+    const send = (message: string): void => {
+      if (this.#clients.has(ws)) ws.send(message)
+    }
+    const isFull = addresses.size >= MAX_ADDRESSES
+    const end = isFull ? undefined : this.#parts.subscribeAddress?.(name, since, send)
+    if (end !== undefined) addresses.set(name, end)
+    const error = isFull ? TOO_MANY_ADDRESSES : BAD_ADDRESS
+    ws.cork(() => {
+      for (const reply of end === undefined ? failure(error).replies : replies) send(reply)
+    })
+  }
+
+  /** Reacts after a while, unless the client disconnects or sends another message about the channel before. */
+  #reactLater(ws: Client, { channel, reached, react }: Later): void {
+    const waiting = new AbortController()
+    ws.getUserData().later.set(channel, waiting)
+    const timer = setTimeout(() => {
+      waiting.abort()
+    }, BEHIND_WAIT_MS)
+    void reached(waiting.signal).then(() => {
+      clearTimeout(timer)
+      if (this.#clients.has(ws) && ws.getUserData().later.get(channel) === waiting) this.#react(ws, react())
+    })
+  }
+}
+
+/** Ends the subscription to an address, if there is one. */
+function endAddress(ws: Client, name: string): void {
+  const { addresses } = ws.getUserData()
+  addresses.get(name)?.()
+  addresses.delete(name)
+}
+
+/** Ends the wait of an earlier subscription to a channel, if there is one. */
+function endWaiting(ws: Client, channel: Channel): void {
+  const { later } = ws.getUserData()
+  later.get(channel)?.abort()
+  later.delete(channel)
+}
+
+function requestOf(res: HttpResponse, req: HttpRequest, path: string, disconnect: Disconnect): Request {
+  return {
+    method: req.getCaseSensitiveMethod(),
+    path,
+    query: queryOf(req),
+    ifNoneMatch: req.getHeader('if-none-match'),
+    acceptEncoding: req.getHeader('accept-encoding'),
+    minChainHeight: req.getHeader('x-min-chain-height'),
+    accept: req.getHeader('accept'),
+    acceptLanguage: req.getHeader('accept-language'),
+    host: req.getHeader('host'),
+    contentType: req.getHeader('content-type'),
+    onDisconnect: (callback) => {
+      disconnect.add(callback)
+    },
+    authorization: () => req.getHeader('authorization'),
+    origin: () => originOf(res, req),
+    body: (maxBytes) => bodyOf(res, maxBytes, disconnect),
+  }
+}
+
+/** Reads the body of a request. @returns undefined if it has more bytes than this, or the client has disconnected. */
+function bodyOf(res: HttpResponse, maxBytes: number, disconnect: Disconnect): Promise<Buffer | undefined> {
+  return new Promise((resolve) => {
+    let chunks: Buffer[] = []
+    let bytes = 0
+    res.onData((chunk, isLast) => {
+      bytes += chunk.byteLength
+      if (bytes > maxBytes) {
+        chunks = []
+        resolve(undefined)
+        // A copy, because the memory of the chunk is valid only now.
+      } else chunks.push(Buffer.from(Buffer.from(chunk)))
+      if (!isLast) return
+      disconnect.isBodyRead = true
+      resolve(Buffer.concat(chunks))
+    })
+    disconnect.add(() => {
+      resolve(undefined)
+    })
+  })
+}
+
+function originOf(res: HttpResponse, req: HttpRequest): Origin {
+  const forwarded: string[] = []
+  // Not getHeader, which returns only the first one: that of the client, before the one that a proxy added.
+  req.forEach((name, value) => {
+    if (name === 'x-forwarded-for') forwarded.push(value)
+  })
+  return { peer: new Uint8Array(res.getRemoteAddress()), forwardedFor: forwarded.join(',') }
+}
+
+/** Returns the query, or an empty string. Without a question mark getQuery returns undefined, unlike its type. */
+function queryOf(req: HttpRequest): string {
+  const query: string | undefined = req.getQuery()
+  return query ?? ''
+}
+
+interface Ending {
+  readonly isHead: boolean
+  /** True to close the connection after the answer. */
+  readonly isLast: boolean
+}
+
+/**
+ * Returns whether the body is larger than any that the API accepts, or of unknown length: the connection then closes after the answer.
+ * Other bodies are skipped, because a proxy that is still sending one would take the end of the connection for a failure.
+ */
+function hasLargeBody(req: HttpRequest): boolean {
+  const length = req.getHeader('content-length')
+  return (length !== '' && Number(length) > MAX_BODY) || req.getHeader('transfer-encoding') !== ''
+}
+
+function writeHead(
+  res: HttpResponse,
+  { status, headers, policy }: Pick<Answer, 'status' | 'headers' | 'policy'>,
+): void {
+  // The default is 200 OK.
+  if (status !== 200)
+    res.writeStatus((STATUS_LINES[status] ??= `${String(status)} ${STATUS_CODES[status] ?? ''}`))
+  res.writeHeader(
+    'access-control-allow-origin',
+    policy === undefined ? COMMON_HEADERS : commonHeaders(policy),
+  )
+  for (const header of headers) res.writeHeader(header[0], header[1])
+}
+
+const hasBody = ({ status }: Answer, { isHead }: Ending): boolean =>
+  !isHead && status !== 204 && status !== 304
+
+function write(res: HttpResponse, answer: Answer, ending: Ending): void {
+  const { status, body } = answer
+  const { isLast } = ending
+  // endWithoutBody (3.0.6) cannot close the connection: with any argument it waits for a body indefinitely.
+  if (isLast && !hasBody(answer, ending)) {
+    res.close()
+    return
+  }
+  writeHead(res, answer)
+  if (hasBody(answer, ending)) {
+    res.end(body, isLast)
+    return
+  }
+  if (status !== 204) res.writeHeader('content-length', String(body.length))
+  res.endWithoutBody()
+}

@@ -1,0 +1,32 @@
+import { type Feed, POSITIONED_STREAMS } from '../../core/feed/feed.js'
+import { NUMBERED_CHANNELS, type FromPrimary, type NumberedEvent } from './messages.js'
+
+/**
+ * Publishes the events that the primary has numbered, in its order, each after this process has got as far as the one that
+ * offered it: it can then answer for it.
+ */
+export class NumberedFeed {
+  readonly #feed: Feed
+  readonly #signal: AbortSignal
+  #last: Promise<void> = Promise.resolve()
+
+  constructor(feed: Feed, signal: AbortSignal) {
+    this.#feed = feed
+    this.#signal = signal
+  }
+
+  /** Continues the numbers of the primary with the events that it has kept. */
+  begin({ begin, events }: Extract<FromPrimary, { kind: 'welcome' }>): void {
+    for (const channel of NUMBERED_CHANNELS) this.#feed.begin(channel, begin[channel])
+    for (const event of events) this.receive(event)
+  }
+
+  receive(event: NumberedEvent): void {
+    this.#last = this.#last.then(() => this.#publish(event))
+  }
+
+  async #publish({ seq, channel, data, after }: NumberedEvent): Promise<void> {
+    for (const each of POSITIONED_STREAMS) await this.#feed.reached(each, after[each], this.#signal)
+    if (!this.#signal.aborted) this.#feed.publish(channel, data, seq)
+  }
+}

@@ -1,0 +1,63 @@
+import cluster from 'node:cluster'
+import { Database } from '../../../pipelines/tables/clickhouse.js'
+import { engineUrl, presentNodeUrl } from '../../discovery.js'
+import { openEventLog } from '../../event-log.js'
+import { type ServiceContext, untilAborted } from '../../lifecycle.js'
+import { startExplorer } from './explorer.js'
+import { UpgradeAnswers } from './http/upgrading.js'
+import { Member } from './processes/member.js'
+import type { FromPrimary, ToPrimary } from './processes/messages.js'
+import { Outbox } from './processes/outbox.js'
+
+/** Runs an explorer, or one of its processes, until the signal aborts. */
+export async function serve(context: ServiceContext): Promise<void> {
+  const { config, logger, signal } = context
+  const url = await engineUrl(config, { signal, logger })
+  const onMove = (server: string): void => {
+    logger.warn({ server }, 'moved to another database server')
+  }
+  const silentMs = 1_000
+  const db = new Database({ url, database: config.clickhouseDatabase, silentMs, onMove })
+  const { explorerPort: port, explorerGrpcPort: grpcPort, host } = config
+  const member = cluster.isWorker ? memberOf(context) : undefined
+  const upgrade = new UpgradeAnswers({ host, port, isShared: member !== undefined }, logger)
+  const log = await openEventLog(config, logger, (progress) => {
+    upgrade.report(progress)
+  }).finally(() => upgrade.close())
+  const { rateLimitPerMinute, broadcastRateLimitPerMinute, trustedProxyHops, whaleMinValue } = config
+  const definitions = { labels: config.labelsFile, pools: config.poolsFile }
+  const explorer = await startExplorer({
+    ...{ host, port, grpcPort, db, log, logger, rateLimitPerMinute, trustedProxyHops, definitions, member },
+    broadcast: config.broadcast === 'true',
+    broadcastRateLimitPerMinute,
+    whaleMinValue: BigInt(whaleMinValue),
+    locateNode: () => presentNodeUrl(config),
+    nodeDataDir: config.nodeDataDir,
+    healthToken: config.healthApiToken,
+    docsUrl: config.siteUrl,
+    docsPort: config.docsPort,
+    basePath: config.basePath,
+  })
+  logger.info({ url: explorer.url, grpc: explorer.grpcAddress }, 'explorer listening')
+  const refused = await Promise.race([explorer.upgraded, untilAborted(signal).then(() => undefined)])
+  if (refused === undefined) await untilAborted(signal)
+  await explorer.close()
+  await Promise.all([db.close(), log.close()])
+  if (refused !== undefined) throw refused
+}
+
+/** Connects this process with the primary. */
+function memberOf({ config, logger, signal }: ServiceContext): Member {
+  const outbox = new Outbox<ToPrimary>((messages) => {
+    // The callback receives the error of a primary that has just exited; this process then exits too.
+    if (process.connected) process.send?.(messages, undefined, undefined, () => undefined)
+  })
+  const send = (message: ToPrimary): void => {
+    outbox.add(message)
+  }
+  const member = new Member({ size: config.explorerProcesses, send, logger, signal })
+  process.on('message', (messages: readonly FromPrimary[]) => {
+    for (const message of messages) member.receive(message)
+  })
+  return member
+}

@@ -1,0 +1,146 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { type ClientError, HTTP_STATUS } from '../../../../../pipelines/errors.js'
+import { READS } from '../../../../../services/explorer/core/reads/index.js'
+import type { Read } from '../../../../../services/explorer/core/reads/read.js'
+import { startRecordedNode } from '../../../../../services/recorded-node/node.js'
+import { type RpcClient, rpcClient } from '../../../../../services/rpc/client.js'
+import { Code, type RpcError } from '../../../../../services/rpc/error.js'
+import { ReadsService } from '../../../../../proto/gen/headwater/reads/v1/reads_pb.js'
+import { Pipeline } from '../../../../harness/pipeline.js'
+import { readFrames, TIMELINE } from '../../../../harness/recording.js'
+import { until } from '../../../../harness/until.js'
+import { edgesOf, isInPath, isRequired, requestRead } from '../../edges.js'
+import { client as typedClient, type Face, graphql, grpc, rest, type Texts } from './faces.js'
+
+const FRAME = 728
+const FACES = ['gRPC', 'GraphQL', 'client']
+
+describe('every read', () => {
+  let node: Awaited<ReturnType<typeof startRecordedNode>>
+  let pipeline: Pipeline
+  let reference: ReturnType<typeof rest>
+  let faces: ReadonlyMap<string, Face>
+  /** Values by an argument's name that lead to an answer. */
+  let known: Texts
+  let folder: string
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'headwater-'))
+    const labels = join(folder, 'labels.jsonl')
+    node = await startRecordedNode({ timeline: TIMELINE, frame: FRAME })
+    pipeline = await Pipeline.start({
+      nodeUrl: node.url,
+      engineUrl: inject('engineUrl'),
+      explorer: { grpcPort: 0, definitions: { labels } },
+    })
+    reference = rest(pipeline.url)
+    faces = new Map(
+      [grpc(pipeline.grpcAddress), graphql(pipeline.url), typedClient(pipeline.url)].map((face) => [
+        face.name,
+        face,
+      ]),
+    )
+    const frame = readFrames()[FRAME]
+    const tip = frame?.chaininfo.bestblockhash ?? ''
+    await pipeline.level({ tip, mempoolSize: frame?.mempoolinfo.size ?? 0 })
+    const { items } = (await pipeline.get('/txs/recent?limit=50')).body
+    const paying = items.find((tx: { is_coinbase: boolean }) => !tx.is_coinbase)
+    const { address } = paying.outputs[0].addresses[0]
+    known = { heightOrHash: tip, txid: paying.txid, address, addresses: `${String(address)} abc`, q: tip }
+    const label = { address, label: 'Somebody', category: 'person', url: null, verified: false }
+    await writeFile(labels, JSON.stringify(label))
+    await until('the label is known', async () => (await pipeline.get(`/label/${address}`)).status === 200)
+  })
+  afterAll(async () => {
+    for (const face of faces.values()) face.close()
+    await pipeline.close()
+    await node.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  const required = (read: Read): Texts =>
+    Object.fromEntries(
+      Object.keys(read.args)
+        .filter((name) => isRequired(read, name))
+        .map((name) => [name, known[name] ?? 'x']),
+    )
+
+  /**
+   * Compares the replies of REST and another face: the same data, or the same error.
+   * @returns whether the texts can be sent over that face at all.
+   */
+  async function expectSame(name: string, read: Read, texts: Texts): Promise<boolean> {
+    const all = { ...required(read), ...texts }
+    const what = `${read.name} ${JSON.stringify(all)} by ${name}`
+    const [expected, reply] = await Promise.all([reference(read, all), faces.get(name)?.ask(read, all)])
+    if (reply === undefined) return false
+    // What does not exist is null in GraphQL.
+    if (reply.content === null) {
+      expect(expected.status, what).toBe(404)
+      return true
+    }
+    expect(reply.content, what).toStrictEqual(expected.content)
+    const status = reply.code === undefined ? 200 : HTTP_STATUS[reply.code as ClientError]
+    expect(status, `${what}: ${String(reply.code)}`).toBe(expected.status)
+    if (expected.code !== undefined) expect(reply.code, what).toBe(expected.code)
+    // The errors of the client have no state, and operations of GraphQL always have one.
+    const isOutside = name === 'GraphQL' && expected.height === undefined
+    if ((name !== 'client' || status === 200) && !isOutside) {
+      const { height, tip } = expected
+      expect({ height: reply.height, tip: reply.tip }, what).toEqual({ height, tip })
+    }
+    return true
+  }
+
+  const byFace = FACES.flatMap((face) => READS.map((read) => [read.name, face, read] as const))
+
+  it.each(byFace)('%s returns by %s what REST returns', async (_, face, read) => {
+    expect(await expectSame(face, read, {})).toBe(true)
+  })
+
+  it('is compared by answers that are not empty', async () => {
+    const empty: string[] = []
+    for (const read of READS) {
+      const { body } = await requestRead(pipeline.url, read, required(read))
+      if (body.items?.length === 0 || 'error' in body) empty.push(read.name)
+    }
+    // The index has seen no reorganisation, and the recorded chain has no transactions of the default amount; with minValue=0 there
+    // are some.
+    expect(empty).toEqual(['reorgs', 'whaleAlerts'])
+    expect((await pipeline.get('/whale-alerts?minValue=0')).body.items).not.toEqual([])
+    const whaleAlerts = READS.find(({ name }) => name === 'whaleAlerts')!
+    for (const face of FACES) expect(await expectSame(face, whaleAlerts, { minValue: '0' })).toBe(true)
+  })
+
+  const byArgument = byFace.flatMap(([name, face, read]) =>
+    Object.keys(read.args).map((argument) => [name, face, argument, read] as const),
+  )
+
+  it.each(byArgument)('%s by %s accepts %s, or refuses it as REST does', async (_, face, name, read) => {
+    const { inside, plausible, outside } = edgesOf(read, name)
+    // Nothing between two slashes is another route of REST.
+    const texts = [...inside, ...plausible, ...outside].filter(
+      (text) => !(isInPath(read, name) && text === ''),
+    )
+    const requested = await Promise.all(texts.map((text) => expectSame(face, read, { [name]: text })))
+    // Fields that are enums cannot have other values.
+    const least = Math.min(2, inside.length + plausible.length)
+    expect(requested.filter(Boolean).length).toBeGreaterThanOrEqual(least)
+  })
+
+  it('refuses over gRPC a missing argument, and an invalid name, with the texts of REST', async () => {
+    const client: RpcClient<typeof ReadsService> = rpcClient(ReadsService, pipeline.grpcAddress)
+    const missing = await client.search({}).catch((error: unknown) => error as RpcError)
+    const answer = await pipeline.get('/search')
+    expect(missing).toMatchObject({ status: Code.INVALID_ARGUMENT, details: answer.body.error })
+    const strange = await client
+      .addressTransactions({ address: known['address']!, sort: 7 as never })
+      .catch((error: unknown) => error as RpcError)
+    const { body } = await pipeline.get(`/address/${known['address']!}/txs?sort=7`)
+    expect(strange).toMatchObject({ status: Code.INVALID_ARGUMENT, details: body.error })
+    client.close()
+  })
+})

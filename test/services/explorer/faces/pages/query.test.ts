@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest'
+import { MAIN, REGTEST } from '../../../../../pipelines/chain/networks.js'
+import { LANGUAGES, MESSAGES } from '../../../../../services/explorer/faces/pages/language.js'
+import { formatOf } from '../../../../../services/explorer/faces/pages/locales.js'
+import { explain } from '../../../../../services/explorer/faces/pages/query.js'
+
+const ADDRESS = 'qcrt1qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqrehzm8'
+
+describe('a query that finds nothing', () => {
+  const t = MESSAGES.en
+  const known = { t, f: formatOf('en-GB'), height: 1559, network: REGTEST }
+
+  it.each([
+    ['-1', 'Heights begin at 0.'],
+    ['2000', 'Block 2,000 does not exist yet. The newest block is 1,559.'],
+    ['ab'.repeat(31) + 'c', 'A hash has 64 characters, this has 63.'],
+    ['ab'.repeat(32), t.search.hashUnknown],
+    [`${'ab'.repeat(31)}xz`, 'This has the length of a hash, but “x” is not a hexadecimal digit (0–9, a–f).'],
+    [ADDRESS, t.search.addressUnknown],
+    [`${ADDRESS.slice(0, -1)}9`, t.search.checksum],
+    ['mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfx', t.search.checksum],
+    ['x'.repeat(91), t.search.tooLong],
+    ['  <b>bold</b> ', '“<b>bold</b>” is neither a height, a hash, an address nor the beginning of a label.'],
+  ])('%s is explained', (query, sentence) => {
+    expect(explain(query, known)).toBe(sentence)
+  })
+
+  it('that is an address of another chain is recognised', () => {
+    expect(explain(ADDRESS, { ...known, network: MAIN })).toBe(t.search.otherChain('qbtc1, dbtc1'))
+  })
+
+  it('is explained in every language', () => {
+    for (const language of LANGUAGES) {
+      const words = MESSAGES[language]
+      const sentence = explain('x'.repeat(91), { ...known, t: words, f: formatOf('en-GB') })
+      expect(sentence).toBe(words.search.tooLong)
+    }
+    expect(MESSAGES.de.search.tooLong).not.toBe(t.search.tooLong)
+  })
+})
+
+describe('the catalogue', () => {
+  /** Returns the paths of all entries. */
+  const entries = (value: unknown, path = ''): string[] =>
+    typeof value === 'object' && value !== null
+      ? Object.entries(value).flatMap(([name, each]) => entries(each, `${path}.${name}`))
+      : [path]
+
+  it('has the same entries in every language, none of them empty', () => {
+    for (const language of LANGUAGES) {
+      expect(entries(MESSAGES[language])).toEqual(entries(MESSAGES.en))
+      expect(JSON.stringify(MESSAGES[language])).not.toContain('""')
+    }
+  })
+})

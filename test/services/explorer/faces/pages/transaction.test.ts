@@ -1,0 +1,149 @@
+import { describe, expect, it } from 'vitest'
+import { REGTEST } from '../../../../../pipelines/chain/networks.js'
+import { serializeTx } from '../../../../../pipelines/chain/transaction.js'
+import { MempoolTxs } from '../../../../../services/explorer/core/mempool/mempool-view.js'
+import { type Coin, type ShownTx, shownTx } from '../../../../../services/explorer/core/mempool/shown-tx.js'
+import { loadAssets } from '../../../../../services/explorer/faces/pages/assets.js'
+import { transaction } from '../../../../../services/explorer/faces/pages/views/transaction.js'
+import { AnswerSize, MakingMemory } from '../../../../../services/explorer/core/reads/answer-size.js'
+import { Cancellation } from '../../../../../services/explorer/core/tables/cancellation.js'
+import type { ReadContext } from '../../../../../services/explorer/core/reads/read.js'
+import { Validity } from '../../../../../services/explorer/core/reads/validity.js'
+import { NO_CHAIN } from '../../../../../services/explorer/core/state/state.js'
+import type { Html } from '../../../../../services/design/html.js'
+
+const HOSTILE = '</title><script>hack()</script><img src=x onerror="hack()">\' & "'
+const P2WPKH = Buffer.from(`0014${'ab'.repeat(20)}`, 'hex')
+
+interface Parts {
+  readonly inputs?: number
+  readonly prevTxid?: string
+  readonly prevVout?: number
+  readonly scriptSig?: Buffer
+  readonly outputs: readonly Buffer[]
+  readonly fee: bigint
+}
+
+/** Returns an unconfirmed transaction with these scripts. */
+function unconfirmed({
+  inputs = 1,
+  prevTxid = '11'.repeat(32),
+  prevVout = 0,
+  scriptSig,
+  outputs,
+  fee,
+}: Parts): ShownTx {
+  const tx = {
+    ...{ version: 2, locktime: 0 },
+    inputs: Array.from({ length: inputs }, (_, index) => ({
+      ...{
+        prevTxid,
+        prevVout: prevVout + index,
+        scriptSig: scriptSig ?? Buffer.alloc(0),
+        sequence: 0,
+        witness: [],
+      },
+    })),
+    outputs: outputs.map((script) => ({ value: 1_000n, script })),
+  }
+  const coins: Coin[] = tx.inputs.map(() => ({ value: 5_000n, script: P2WPKH }))
+  return shownTx({ raw: serializeTx(tx, true), fee, firstSeen: 1_790_000_000, network: REGTEST }, coins)
+}
+
+/** Returns the page of a transaction of a mempool. */
+async function pageOf(
+  { txid }: ShownTx,
+  all: readonly ShownTx[],
+  page = 1,
+): Promise<{ text: string; validity: Validity }> {
+  const validity = new Validity()
+  const chain = { ...NO_CHAIN, network: REGTEST }
+  const size = new AnswerSize(new MakingMemory(), new Cancellation())
+  const context = { chain, validity, size, mempool: MempoolTxs.of(all) } as unknown as ReadContext
+  const made = await transaction(loadAssets()).resolve(context, { txid, page, locale: 'en-GB' } as never)
+  return { text: (made as Html).text, validity }
+}
+
+const push = (text: string): Buffer => Buffer.concat([Buffer.from([text.length]), Buffer.from(text)])
+
+describe('the page of a transaction', () => {
+  it('shows hostile OP_RETURN data as text', async () => {
+    const opReturn = Buffer.concat([Buffer.from([0x6a]), push(HOSTILE)])
+    const tx = unconfirmed({ outputs: [opReturn, P2WPKH], fee: 500n })
+    const { text } = await pageOf(tx, [tx])
+    expect(text).toContain('&lt;script&gt;hack()&lt;/script&gt;&lt;img src=x onerror=&quot;hack()&quot;&gt;')
+    expect(text).not.toContain('<script>hack')
+    expect(text).not.toContain('<img')
+  })
+
+  it('shows the hostile text of a miner as text', async () => {
+    const coinbase = { prevTxid: '00'.repeat(32), prevVout: 0xffff_ffff, scriptSig: push(HOSTILE) }
+    const tx = unconfirmed({ ...coinbase, outputs: [P2WPKH], fee: 0n })
+    const { text } = await pageOf(tx, [tx])
+    expect(text).toContain('&lt;script&gt;hack()&lt;/script&gt;')
+    expect(text).not.toContain('<script>hack')
+  })
+
+  it('shows the position by fee rate, and changes with the mempool', async () => {
+    const own = unconfirmed({ outputs: [P2WPKH], fee: 500n })
+    const higher = unconfirmed({ prevVout: 1, outputs: [P2WPKH], fee: 501n })
+    const lower = unconfirmed({ prevVout: 2, outputs: [P2WPKH], fee: 499n })
+    const equal = unconfirmed({ prevVout: 3, outputs: [P2WPKH], fee: 500n })
+    const { text, validity } = await pageOf(own, [own, higher, lower, equal])
+    expect(text).toContain('2 of 4 unconfirmed transactions')
+    expect(text).toContain(`${String(higher.vsize)} vB pay more`)
+    expect([...validity.objects].sort()).toEqual([own.txid, 'head', 'mempool'].sort())
+    expect(validity.finalHeight).toBe(Number.POSITIVE_INFINITY)
+  })
+
+  it('shows the position by the effective fee rate: a child pays for its parent', async () => {
+    const parent = unconfirmed({ outputs: [P2WPKH], fee: 1n })
+    const child = unconfirmed({ prevTxid: parent.txid, outputs: [P2WPKH], fee: 2_001n })
+    const between = unconfirmed({ prevVout: 3, outputs: [P2WPKH], fee: 1_000n })
+    const { text } = await pageOf(parent, [parent, child, between])
+    expect(text).toContain('1 of 3 unconfirmed transactions')
+    const rate = (1_001 / parent.vsize).toFixed(2)
+    expect(text).toMatch(new RegExp(`0\\.0\\d [^;]*; ${rate.replace('.', '\\.')} with its package`))
+    // 1,001 for each of both, against 1,000.
+    const { text: after } = await pageOf(between, [parent, child, between])
+    expect(after).toContain('3 of 3 unconfirmed transactions')
+    expect(after).toContain(`${String(2 * parent.vsize)} vB pay more`)
+  })
+
+  it('names the unconfirmed transaction that spends an output', async () => {
+    const tx = unconfirmed({ outputs: [P2WPKH, P2WPKH], fee: 500n })
+    const spender = unconfirmed({ prevTxid: tx.txid, prevVout: 1, outputs: [P2WPKH], fee: 500n })
+    const { text } = await pageOf(tx, [tx, spender])
+    const outputs = text
+      .slice(text.indexOf('<ol class="coins">', text.indexOf('<ol class="coins">') + 1))
+      .split('<li>')
+    expect(outputs[1]).not.toContain('Spent')
+    expect(outputs[2]).toMatch(/Spent\s+<a/)
+    expect(outputs[2]).toContain(`/tx/${spender.txid}"`)
+    expect(outputs[2]).toContain('(Unconfirmed)')
+  })
+
+  it('has a hundred inputs of a large one, and draws no more ribbons than can be distinguished', async () => {
+    const tx = unconfirmed({ inputs: 331, outputs: [P2WPKH], fee: 500n })
+    const { text } = await pageOf(tx, [tx])
+    expect(text.match(/<a class="from"/g)).toHaveLength(100)
+    expect(text).toContain('331 inputs')
+    expect(text.match(/<path class="in"/g)).toHaveLength(24)
+    expect(text.match(/<path class="rest"/g)).toHaveLength(1)
+    const { text: last } = await pageOf(tx, [tx], 4)
+    expect(last.match(/<a class="from"/g)).toHaveLength(31)
+    expect(last).toContain('>330</a')
+  })
+
+  it('of 15,000 outputs, or with a long payload, is small', async () => {
+    const many = unconfirmed({ outputs: Array.from({ length: 15_000 }, () => P2WPKH), fee: 500n })
+    const { text } = await pageOf(many, [many])
+    expect(text.length).toBeLessThan(100_000)
+    expect(text).toContain('Page 1 of 150')
+    const long = Buffer.concat([Buffer.from('6a4ee0930400', 'hex'), Buffer.alloc(300_000, 'long ')])
+    const payload = unconfirmed({ outputs: [long], fee: 500n })
+    const { text: beginning } = await pageOf(payload, [payload])
+    expect(beginning.length).toBeLessThan(20_000)
+    expect(beginning).toContain('long long long')
+  })
+})
