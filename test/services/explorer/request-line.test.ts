@@ -13,7 +13,7 @@ const SAFE_BYTES = 1_280 - 40 - 20 - 12
 
 /**
  * uwebsockets 3.0.6 answers 505 to a request line if a segment ends anywhere between the space after the method and
- * the line's end. With a version that waits for the rest these tests fail: then ARCHITECTURE.md and
+ * the line's end. With a version that waits for the rest these tests fail: then content/internals/load.md and
  * errors-and-limits.md must be changed.
  */
 describe('a request line in two segments', () => {
