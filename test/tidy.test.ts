@@ -252,7 +252,7 @@ describe('the documents', () => {
 
   it('name source files that exist', () => {
     const documents = files.filter(
-      (path) => /^(content|README|ARCHITECTURE)/.test(path) && path.endsWith('.md'),
+      (path) => /^(content|README|ARCHITECTURE|CONTRIBUTING)/.test(path) && path.endsWith('.md'),
     )
     const unknown = documents.flatMap((path) =>
       [...(text.get(path) ?? '').matchAll(/`([a-z/-]+\.(?:ts|mjs|sql))`/g)]
