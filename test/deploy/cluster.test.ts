@@ -16,7 +16,7 @@ import {
   shardedSql,
   statementsOf,
   tablesOf,
-} from './cluster-schema.js'
+} from '../harness/cluster-schema.js'
 import { text } from './tools.js'
 
 const FILES = ['cluster', 'sharded'] as const

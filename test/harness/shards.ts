@@ -5,7 +5,7 @@ import type { Database } from '../../pipelines/tables/clickhouse.js'
 import { onEachServer } from '../../pipelines/tables/cluster/shards.js'
 import { type Engine, startEngine } from '../../services/engine/engine.js'
 import { freePort } from '../../services/ports.js'
-import { onOneServer, statementsOf } from '../deploy/cluster-schema.js'
+import { onOneServer, statementsOf } from './cluster-schema.js'
 
 const CLUSTER = 'test'
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { answerFigures, askJudged } from '../../bench/answers.js'
 import { Embedder } from '../../pipelines/retrieval/model/embedder.js'
 import { modelIn } from '../../pipelines/retrieval/model/files.js'
 import { modelFolder } from '../harness/model.js'
 import { judgedAnswers } from '../retrieval/answers.js'
+import { answerFigures, askJudged } from '../retrieval/outcomes.js'
 
 const MODEL = await modelFolder()
 

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { generatedPage } from '../../bench/generated-text.js'
+import { generatedPage } from '../harness/generated-text.js'
 import { freePort } from '../../services/ports.js'
 import { Disk } from '../chaos/disk.js'
 import { ServiceProcess } from '../harness/processes.js'

@@ -33,7 +33,7 @@ import { dropDatabase, newMigrated, useEngine } from '../harness/engine.js'
 import { expectSameRows } from '../harness/clean-index.js'
 import { getAnswer, Pipeline } from '../harness/pipeline.js'
 import { text } from '../deploy/tools.js'
-import { startReplica, statementsOf } from '../deploy/cluster-schema.js'
+import { startReplica, statementsOf } from '../harness/cluster-schema.js'
 
 const logger = pino({ level: process.env['TEST_LOG'] ?? 'silent' })
 const FINALITY = 5

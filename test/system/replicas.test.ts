@@ -6,7 +6,7 @@ import { latestHead } from '../../pipelines/tables/head.js'
 import { dropRankings, rankingParts } from '../../pipelines/tables/lists/ranking.js'
 import { Database, DatabaseUnavailable } from '../../pipelines/tables/clickhouse.js'
 import { migrate, readMigrations } from '../../pipelines/tables/migrate.js'
-import { startReplica, statementsOf, tablesOf } from '../deploy/cluster-schema.js'
+import { startReplica, statementsOf, tablesOf } from '../harness/cluster-schema.js'
 import { text } from '../deploy/tools.js'
 
 const ON_CLUSTER = " ON CLUSTER '{cluster}'"

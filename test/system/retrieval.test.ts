@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { generatedPage } from '../../bench/generated-text.js'
+import { generatedPage } from '../harness/generated-text.js'
 import { readArtefact } from '../../pipelines/retrieval/index/artefact.js'
 import { modelIn } from '../../pipelines/retrieval/model/files.js'
 import { indexFolder } from '../../pipelines/retrieval/retrieval.js'

@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { residentBytesOf, ServiceProcess } from '../harness/processes.js'
-import { until } from '../harness/until.js'
+import { residentBytesOf, ServiceProcess } from './processes.js'
+import { until } from './until.js'
 
 const MB = 1024 ** 2
 

@@ -1,14 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openContent } from '../pipelines/content/store.js'
-import type { Embedder } from '../pipelines/retrieval/model/embedder.js'
-import { Retrieval } from '../pipelines/retrieval/retrieval.js'
-import { unknownNames } from '../pipelines/retrieval/words/question.js'
-import { strengthOf } from '../services/docs/ask/evidence.js'
-import { passages } from '../services/retrieval/answers.js'
-import { SITES, type JudgedAnswer } from '../test/retrieval/answers.js'
-import type { Figure } from './report.js'
+import { openContent } from '../../pipelines/content/store.js'
+import type { Embedder } from '../../pipelines/retrieval/model/embedder.js'
+import { Retrieval } from '../../pipelines/retrieval/retrieval.js'
+import { unknownNames } from '../../pipelines/retrieval/words/question.js'
+import { strengthOf } from '../../services/docs/ask/evidence.js'
+import { passages } from '../../services/retrieval/answers.js'
+import { SITES, type JudgedAnswer } from './answers.js'
 
 /** As many as the docs service requests. */
 const PASSAGES = 8
@@ -51,8 +50,15 @@ export async function askJudged(
   return outcomes
 }
 
+/** A share of the outcomes. */
+interface Share {
+  readonly name: string
+  readonly value: number
+  readonly unit: string
+}
+
 /** Returns the shares of answerable questions that are answered by the right section first, and of the others that are declined. */
-export function answerFigures(name: string, outcomes: readonly Outcome[]): Figure[] {
+export function answerFigures(name: string, outcomes: readonly Outcome[]): Share[] {
   const share = (kind: Outcome['kind'], is: (outcome: Outcome) => boolean): number => {
     const ofKind = outcomes.filter((outcome) => outcome.kind === kind)
     return ofKind.filter(is).length / ofKind.length
