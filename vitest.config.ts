@@ -15,7 +15,7 @@ const LONG =
 
 /** Files outside of test/system that take so long that `npm run check` leaves them to `npm test`. */
 const SLOW = [
-  'test/bench/{baseline,load-generator}.test.ts',
+  'bench/test/{baseline,load-generator}.test.ts',
   'test/deploy/{cluster,reads-proto}.test.ts',
   'test/pipelines/content/{cached-store,document,store}.test.ts',
   'test/pipelines/chain/imaginary-coin.test.ts',
@@ -62,7 +62,7 @@ export default defineConfig({
         test: {
           ...shared,
           name: 'fast',
-          include: ['test/**/*.test.ts'],
+          include: ['{test,bench/test}/**/*.test.ts'],
           exclude: ['test/system/**', ...SLOW],
           // One more than cores: most files wait for the engine half of their time.
           maxWorkers: 3,

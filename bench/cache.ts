@@ -1,7 +1,8 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { mkdir, readFile, rm, statfs, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { sourcesHash } from './job-runs.js'
 
 const FORMAT_FILE = 'format'
 
@@ -9,7 +10,7 @@ const FORMAT_FILE = 'format'
 export interface Format {
   /** Numbers and other options. */
   readonly options: readonly (string | number)[]
-  /** The files and folders of the project that determine the data, as git pathspecs. */
+  /** The files and folders that determine the data, from the project's root. */
   readonly sources: readonly string[]
 }
 
@@ -49,8 +50,7 @@ export class Cache {
     build: (folder: string) => Promise<void>,
   ): Promise<string> {
     const part = join(this.folder, name)
-    const runs = [options.map(String)]
-    const format = sourcesHash({ name, env: {}, runs, sources }, this.root)
+    const format = `${options.join(' ')} ${hashOf(sources.map((path) => join(this.root, path)))}`
     const marker = join(part, FORMAT_FILE)
     if ((await readFile(marker, 'utf8').catch(() => '')) === format) return part
     await rm(part, { recursive: true, force: true })
@@ -65,6 +65,17 @@ export class Cache {
     await writeFile(marker, format)
     return part
   }
+}
+
+/** Returns a hash of the content of files and of all files in folders. */
+function hashOf(paths: readonly string[]): string {
+  const hash = createHash('sha256')
+  const add = (path: string): void => {
+    if (statSync(path).isDirectory()) for (const name of readdirSync(path).sort()) add(join(path, name))
+    else hash.update(readFileSync(path))
+  }
+  paths.forEach(add)
+  return hash.digest('hex')
 }
 
 const gigabytes = (bytes: number): string => `${(bytes / 1e9).toFixed(1)} GB`

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { cacheFolder } from './cache.js'
 import { cluster } from './cluster.js'
@@ -5,21 +6,19 @@ import { docsStart } from './docs-start.js'
 import { feed } from './feed.js'
 import { graphql } from './graphql.js'
 import { ingest } from './ingest.js'
-import { commitOf } from './job-runs.js'
 import { latency } from './latency.js'
 import { mempool } from './mempool.js'
 import { overload } from './overload.js'
 import { pages } from './pages.js'
 import { REPETITIONS } from './repetitions.js'
 import { replay } from './replay.js'
-import { asText, type Figure, report } from './report.js'
+import { asText, type Figure, report, type Stored } from './report.js'
 import { restCold } from './rest-cold.js'
 import { restHot } from './rest-hot.js'
 import { retrieval } from './retrieval.js'
 import { richList } from './rich-list.js'
 import { soak } from './soak.js'
 import { storage } from './storage.js'
-import { readStored, withEarlier, withMeasured, writeStored } from './stored-figures.js'
 
 interface Arguments {
   /** For trying a suite, never for a stored figure. */
@@ -71,8 +70,6 @@ const USAGE = `npm run bench -- SUITE [options]
   --json            prints figures as JSON
   --quick           tries the suite with little data; figures of such a run mean nothing
   --collection DIR  ranks only the documents and questions in this folder (retrieval)
-  --store           writes the figures into bench/baseline.json as the last measurement
-  --store-earlier   writes the ratios there as those of an earlier version, before a change that must improve them
 suites: ${Object.keys(SUITES).join(', ')}
 Exit status: 0 all bars were reached, 1 one was missed, 2 the suite could not be run.`
 
@@ -87,27 +84,22 @@ try {
   process.stderr.write(`bench ${name}: ${error instanceof Error ? error.message : String(error)}\n`)
   process.exit(2)
 }
-const stored = await readStored()
+const stored = JSON.parse(readFileSync('bench/baseline.json', 'utf8')) as Partial<
+  Record<string, Record<string, Stored>>
+>
 const result = report(name, figures, stored[name] ?? {}, quick)
 process.stdout.write(`${values.json ? JSON.stringify(result) : asText(result)}\n`)
-if (values.store) await writeStored(withMeasured(stored, result, new Date().toISOString().slice(0, 10)))
-if (values['store-earlier']) await writeStored(withEarlier(stored, result, commitOf(process.cwd())))
 process.exit(result.figures.every((figure) => figure.ok) ? 0 : 1)
 
 function readCommandLine() {
   try {
     const flag = { type: 'boolean', default: false } as const
-    const options = {
-      ...{ json: flag, quick: flag, store: flag, 'store-earlier': flag },
-      collection: { type: 'string' },
-    } as const
+    const options = { json: flag, quick: flag, collection: { type: 'string' } } as const
     const { values, positionals } = parseArgs({ options, allowPositionals: true })
     const [name = ''] = positionals
     const suite = SUITES[name]
     if (suite === undefined || positionals.length > 1) throw new Error(`expected a suite, got '${name}'`)
-    if (values.quick && (values.store || values['store-earlier']))
-      throw new Error('figures of a quick run are not stored')
-    return { name, suite, values: { ...values, collection: values.collection } }
+    return { name, suite, values }
   } catch (error) {
     process.stderr.write(`bench: ${error instanceof Error ? error.message : String(error)}\n${USAGE}\n`)
     process.exit(2)

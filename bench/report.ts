@@ -31,17 +31,14 @@ interface Judged {
   readonly ok: boolean
 }
 
-/** A figure as `bench/baseline.json` stores it. Without limits it is only printed. */
+/** The limits of a figure in `bench/baseline.json`. A figure without limits is only printed. */
 export interface Stored {
   /** The minimum ratio, or the minimum value of a figure without a ratio. */
   readonly bar?: number
   /** The minimum value, beside the minimum ratio. */
   readonly least?: number
-  /** The minimum as a multiple of the ratio of an earlier version; missed until `earlier` has that ratio. */
-  readonly timesEarlier?: number
-  readonly earlier?: { readonly ratio: number; readonly commit: string }
-  /** The last measurement. */
-  readonly measured?: { readonly value: number; readonly ratio?: number; readonly date: string }
+  /** The ratio that was measured last. */
+  readonly ratio?: number
 }
 
 /** The share of the last measured ratio below which a figure fails. */
@@ -78,19 +75,17 @@ export function judge(figure: Figure, stored: Stored, isQuick = false): Judged {
 
 function compare(
   { value, ratio, most, maxRatio }: Figure,
-  { bar, least = Number.NEGATIVE_INFINITY, timesEarlier, earlier, measured }: Stored,
+  { bar, least = Number.NEGATIVE_INFINITY, ratio: measured }: Stored,
   isQuick: boolean,
 ): Pick<Judged, 'bar' | 'ok'> {
-  const last = isQuick ? undefined : measured?.ratio
+  const last = isQuick ? undefined : measured
   if (most !== undefined) return { bar: round(most), ok: value <= most }
   if (maxRatio !== undefined) {
     const limit = Math.min(maxRatio, (last ?? Number.POSITIVE_INFINITY) / LEAST_OF_LAST)
     return { bar: round(limit), ok: (ratio ?? value) <= limit }
   }
-  if (timesEarlier !== undefined && earlier === undefined) return { bar: null, ok: false }
   const limits = [
     ...(bar === undefined ? [] : [bar]),
-    ...(timesEarlier === undefined || earlier === undefined ? [] : [timesEarlier * earlier.ratio]),
     ...(last === undefined || ratio === undefined ? [] : [LEAST_OF_LAST * last]),
   ]
   if (limits.length === 0) return { bar: null, ok: true }

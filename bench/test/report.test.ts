@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { asText, type Figure, judge, report, type Stored } from '../../bench/report.js'
-import { withEarlier, withMeasured } from '../../bench/stored-figures.js'
+import { asText, type Figure, judge, report } from '../report.js'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const figure = (ratio: number | undefined, more: Partial<Figure> = {}): Figure => ({
@@ -10,7 +9,6 @@ const figure = (ratio: number | undefined, more: Partial<Figure> = {}): Figure =
   ...(ratio === undefined ? {} : { baseline: 100, ratio }),
   ...more,
 })
-const measured = (ratio: number): NonNullable<Stored['measured']> => ({ value: 1, ratio, date: '2026-11-22' })
 
 describe('a figure', () => {
   it('has exactly the fields of a report, with null for those that it lacks', () => {
@@ -48,11 +46,11 @@ describe('a figure', () => {
   })
 
   it('fails if its ratio is 15 % below the last measurement, except in a quick run', () => {
-    expect(judge(figure(0.84), { measured: measured(1) })).toMatchObject({ ok: false, bar: 0.85 })
-    expect(judge(figure(0.84), { measured: measured(1) }, true)).toMatchObject({ ok: true, bar: null })
-    expect(judge(figure(0.86), { measured: measured(1) }).ok).toBe(true)
-    expect(judge(figure(0.86), { bar: 0.5, measured: measured(1) }).bar).toBe(0.85)
-    expect(judge(figure(0.86), { bar: 0.87, measured: measured(1) }).bar).toBe(0.87)
+    expect(judge(figure(0.84), { ratio: 1 })).toMatchObject({ ok: false, bar: 0.85 })
+    expect(judge(figure(0.84), { ratio: 1 }, true)).toMatchObject({ ok: true, bar: null })
+    expect(judge(figure(0.86), { ratio: 1 }).ok).toBe(true)
+    expect(judge(figure(0.86), { bar: 0.5, ratio: 1 }).bar).toBe(0.85)
+    expect(judge(figure(0.86), { bar: 0.87, ratio: 1 }).bar).toBe(0.87)
   })
 
   it('fails above its upper limit', () => {
@@ -60,15 +58,8 @@ describe('a figure', () => {
     expect(judge(figure(undefined, { most: 50 }), {}).ok).toBe(true)
     expect(judge(figure(3.1, { maxRatio: 3 }), {})).toMatchObject({ ok: false, bar: 3 })
     expect(judge(figure(2.9, { maxRatio: 3 }), {}).ok).toBe(true)
-    expect(judge(figure(2.9, { maxRatio: 3 }), { measured: measured(2) }).ok).toBe(false)
-    expect(judge(figure(2.9, { maxRatio: 3 }), { measured: measured(2) }, true).ok).toBe(true)
-  })
-
-  it('that must be a multiple of an earlier ratio fails as long as that ratio is not known', () => {
-    expect(judge(figure(9), { timesEarlier: 4 })).toMatchObject({ ok: false, bar: null })
-    const earlier = { ratio: 2, commit: '4428b4b' }
-    expect(judge(figure(7.9), { timesEarlier: 4, earlier })).toMatchObject({ ok: false, bar: 8 })
-    expect(judge(figure(8), { timesEarlier: 4, earlier }).ok).toBe(true)
+    expect(judge(figure(2.9, { maxRatio: 3 }), { ratio: 2 }).ok).toBe(false)
+    expect(judge(figure(2.9, { maxRatio: 3 }), { ratio: 2 }, true).ok).toBe(true)
   })
 
   it('that is no number fails a limit', () => {
@@ -107,37 +98,23 @@ describe('a report', () => {
   })
 })
 
-describe('stored figures', () => {
-  const result = report('ingest', [figure(0.5), figure(undefined, { name: 'size' })], {}, false)
-
-  it('keep their bars when a measurement is stored', () => {
-    const stored = {
-      ingest: { requests: { bar: 0.4, measured: measured(9) } },
-      other: { requests: { bar: 1 } },
-    }
-    expect(withMeasured(stored, result, '2026-12-01')).toEqual({
-      ingest: { requests: { bar: 0.4, measured: { value: 50, ratio: 0.5, date: '2026-12-01' } } },
-      other: { requests: { bar: 1 } },
-    })
-    expect(withMeasured({ ingest: { size: {} } }, result, '2026-12-01')['ingest']).toMatchObject({
-      size: { measured: { value: 50, date: '2026-12-01' } },
-    })
-  })
-
-  it('take the ratio of an earlier version where a bar is a multiple of it', () => {
-    const stored = { ingest: { requests: { timesEarlier: 4 }, size: { bar: 1 } } }
-    expect(withEarlier(stored, result, '4428b4b')).toEqual({
-      ingest: { requests: { timesEarlier: 4, earlier: { ratio: 0.5, commit: '4428b4b' } }, size: { bar: 1 } },
-    })
-  })
-})
-
 describe('bench/baseline.json', () => {
+  const stored = JSON.parse(readFileSync(join(ROOT, 'bench/baseline.json'), 'utf8')) as Record<string, object>
+
   it('is about suites that exist', () => {
-    const stored = JSON.parse(readFileSync(join(ROOT, 'bench/baseline.json'), 'utf8')) as object
     const main = readFileSync(join(ROOT, 'bench/main.ts'), 'utf8')
     expect(Object.keys(stored)).not.toEqual([])
     const missing = Object.keys(stored).filter((suite) => !new RegExp(`^ {2}'?${suite}'?: `, 'm').test(main))
     expect(missing).toEqual([])
+  })
+
+  it('has only limits, and ratios that are one', () => {
+    for (const [name, limits] of Object.values(stored).flatMap((figures) => Object.entries(figures))) {
+      expect(['bar,least', 'bar,ratio', 'bar', 'ratio'], name).toContain(Object.keys(limits).join(','))
+      const { bar = 0, ratio = Number.POSITIVE_INFINITY } = limits as { bar?: number; ratio?: number }
+      expect(judge(figure(bar), limits as object).ok, `the bar of ${name} makes its ratio useless`).toBe(
+        ratio === Number.POSITIVE_INFINITY,
+      )
+    }
   })
 })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { clientFrame, FrameReader, OPCODE, seqOf } from '../../bench/feed-frames.js'
+import { clientFrame, FrameReader, OPCODE, seqOf } from '../feed-frames.js'
 
 /** Returns a frame of a server, which is not masked. */
 function serverFrame(opcode: number, payload: string): Buffer {

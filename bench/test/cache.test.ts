@@ -1,11 +1,10 @@
-import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { Cache, cacheFolder } from '../../bench/cache.js'
-import { shuffled, Supply } from '../../bench/large-chain.js'
+import { Cache, cacheFolder } from '../cache.js'
+import { shuffled, Supply } from '../large-chain.js'
 
 describe('the cache of benchmarks', () => {
   let folder: string
@@ -16,7 +15,6 @@ describe('the cache of benchmarks', () => {
     root = join(folder, 'repository')
     await mkdir(join(root, 'tables'), { recursive: true })
     await writeFile(join(root, 'tables/1.sql'), 'CREATE TABLE a')
-    spawnSync('git', ['init', '-q'], { cwd: root })
     builds = 0
   })
   afterEach(() => rm(folder, { recursive: true }))

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { loadTool } from '../../bench/load-tool.js'
+import { loadTool } from '../load-tool.js'
 
 const WITHOUT_WRK = spawnSync('wrk', ['--version']).error !== undefined
 

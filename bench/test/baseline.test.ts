@@ -2,18 +2,18 @@ import { createHash, randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Loaded, loadChain } from '../../bench/baseline/load.js'
-import { PlainNode } from '../../bench/baseline/node.js'
-import { RowBytes } from '../../bench/baseline/row-bytes.js'
-import { compactSize, splitWitness } from '../../bench/baseline/serialized.js'
-import { FrozenTables } from '../../bench/baseline/tables.js'
+import { type Loaded, loadChain } from '../baseline/load.js'
+import { PlainNode } from '../baseline/node.js'
+import { RowBytes } from '../baseline/row-bytes.js'
+import { compactSize, splitWitness } from '../baseline/serialized.js'
+import { FrozenTables } from '../baseline/tables.js'
 import { ByteWriter } from '../../pipelines/chain/bytes.js'
 import { parseTx, serializeTx } from '../../pipelines/chain/transaction.js'
 import { Database } from '../../pipelines/tables/clickhouse.js'
 import { type Simnode, startSimnode } from '../../services/simnode/node.js'
-import { useEngine } from '../harness/engine.js'
+import { useEngine } from '../../test/harness/engine.js'
 
-const FOLDER = resolve(import.meta.dirname, '../../bench/baseline')
+const FOLDER = resolve(import.meta.dirname, '../baseline')
 
 describe('the frozen baseline', () => {
   it('does not use the product, so that it does not change with it', () => {

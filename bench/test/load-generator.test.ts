@@ -2,8 +2,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
-import { LoadClient } from '../../bench/load-generator.js'
-import { until } from '../harness/until.js'
+import { LoadClient } from '../load-generator.js'
+import { until } from '../../test/harness/until.js'
 
 describe('a load', () => {
   const servers: Server[] = []

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { growthInSecondHalf, median, medianFigures, percentile, repeated } from '../../bench/repetitions.js'
+import { growthInSecondHalf, median, medianFigures, percentile, repeated } from '../repetitions.js'
 
 describe('a median', () => {
   it('is the middle value, or the mean of two', () => {
