@@ -1,7 +1,16 @@
 /** Builds dist/, and the client in dist-client/, from the sources, once for all processes that start a build at the same time. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { copyAssets } from './copy-assets.mjs'
@@ -11,10 +20,10 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 const FOLDERS = ['services', 'pipelines', 'proto', 'deploy', 'bench', 'test']
 const SOURCES = [...FOLDERS, 'tsconfig.json', 'package-lock.json']
 /** Compiled by deploy/pages.mjs, for browsers. */
-const ISLANDS = join('services', 'explorer', 'pages', 'islands')
+const ISLANDS = join('services', 'explorer', 'faces', 'pages', 'islands')
 const LOCK = join(ROOT, 'dist', '.lock')
 const STAMP = join(ROOT, 'dist', '.built')
-const CLIENT = join(ROOT, 'dist-client', 'client.js')
+const CLIENT = join(ROOT, 'dist-client')
 const LOCK_STALE_MS = 180_000
 
 /** Builds unless dist/ is newer than every source. @throws Error if the compiler fails. */
@@ -62,17 +71,30 @@ async function compile() {
   )
 }
 
-/** The client is for others, who need its declarations: only the compiler writes them. */
+/** Builds the client as a package to publish. It is for others, who need its declarations: only the compiler writes them. */
 async function buildClient() {
   const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc')
   const options = { cwd: ROOT, stdio: ['ignore', 2, 2] }
   const [status] = await once(spawn(process.execPath, [tsc, '-p', 'services/client'], options), 'exit')
   if (status !== 0) throw new Error('the build failed: see the lines above')
+  const { name, ...rest } = readJson('services/client/package.json')
+  const { version } = readJson('package.json')
+  writeFileSync(join(CLIENT, 'package.json'), `${JSON.stringify({ name, version, ...rest }, null, 2)}\n`)
+  copyFileSync(join(ROOT, 'services', 'client', 'README.md'), join(CLIENT, 'README.md'))
+  copyFileSync(join(ROOT, 'LICENSE'), join(CLIENT, 'LICENSE'))
+}
+
+function readJson(path) {
+  return JSON.parse(readFileSync(join(ROOT, path), 'utf8'))
 }
 
 function isFresh() {
   const built = mtime(STAMP)
-  return built > 0 && mtime(CLIENT) > 0 && SOURCES.every((source) => newest(join(ROOT, source)) < built)
+  return (
+    built > 0 &&
+    mtime(join(CLIENT, 'LICENSE')) > 0 &&
+    SOURCES.every((source) => newest(join(ROOT, source)) < built)
+  )
 }
 
 /** Returns the latest modification time in a tree, folders included: their time changes when files are added or removed. */

@@ -24,7 +24,8 @@ const FRAMES_LEFT = 82
 const MOMENTARY = new Set(['lastReconciledAt', 'checkedAt', 'checks', 'uptime'])
 
 /** A program that uses the client, and its output in the next block, if it ends by itself. */
-const PROGRAM = /```js\n(import [\s\S]*?headwater\/client[\s\S]*?)```\n(?:\n```text\n([\s\S]*?)```)?/g
+const PROGRAM =
+  /```js\n(import (?:(?!```)[\s\S])*headwater\/client(?:(?!```)[\s\S])*)```\n(?:\n```text\n([\s\S]*?)```)?/g
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const pages = readPages()
