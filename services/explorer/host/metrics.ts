@@ -4,7 +4,7 @@ import type { Definitions } from '../core/definitions/definitions.js'
 import type { State } from '../core/state/state.js'
 import type { AvailableDatabase } from '../core/tables/availability.js'
 import type { Tables } from '../core/tables/tables.js'
-import type { AnswerCache } from '../core/answering/answer-cache.js'
+import type { Reader } from '../core/answering/reader.js'
 import type { AuditWatch } from '../core/health/audit-watch.js'
 
 /** The sources that gauges and counters are read from at each scrape. */
@@ -16,8 +16,7 @@ export interface MetricParts {
   readonly audit: Pick<AuditWatch, 'result'>
   readonly wsClients: () => number
   readonly grpcStreams: () => number
-  readonly answersUnderWay: () => number
-  readonly answerCache: () => Pick<AnswerCache, 'bytes' | 'size' | 'requests' | 'dropped'>
+  readonly reader: Pick<Reader, 'answersUnderWay' | 'cache'>
   /** Returns the number of events of a topic that a consumer has not processed; lags that cannot be read are missing. */
   readonly consumerLags: () => Promise<readonly { topic: string; consumer: string; lag: number }[]>
 }
@@ -46,38 +45,42 @@ export class Metrics extends MetricSet {
     'where',
   )
 
-  constructor(parts: MetricParts) {
+  constructor() {
     super('headwater_')
-    const { state, database, tables, audit } = parts
-    const nodeHeight = (): number => state.heartbeat?.nodeHeight ?? -1
     // The series start at 0, so that the first defect is an increase.
     for (const where of DEFECT_SOURCES) this.#defects.inc({ where }, 0)
+  }
+
+  /** Adds the metrics that are read from the parts of the explorer. Called once. */
+  watch(parts: MetricParts): void {
+    const { state, database, tables, audit, reader } = parts
+    const nodeHeight = (): number => state.heartbeat?.nodeHeight ?? -1
     this.gauge('api_db_pool_total', 'Connections to the database in use.', () =>
       database.connected ? Math.max(1, database.running) : 0,
     )
     this.gauge(
       'api_answers_under_way',
       'Answers in progress that use the database; beyond a limit no new one is started.',
-      parts.answersUnderWay,
+      () => reader.answersUnderWay,
     )
     this.gauge(
       'api_lookups_waiting',
       'Keys that wait for a batch of lookups in the database.',
       () => tables.lookupsWaiting,
     )
-    this.gauge('api_cache_bytes', 'Bytes of the answers in memory.', () => parts.answerCache().bytes)
-    this.gauge('api_cache_answers', 'Answers in memory.', () => parts.answerCache().size)
+    this.gauge('api_cache_bytes', 'Bytes of the answers in memory.', () => reader.cache.bytes)
+    this.gauge('api_cache_answers', 'Answers in memory.', () => reader.cache.size)
     this.countedBy(
       'api_cache_requests_total',
       'Requests for answers that may be kept in memory, by result: hit, or miss and so made from the database.',
       'result',
-      () => ({ ...parts.answerCache().requests }),
+      () => ({ ...reader.cache.requests }),
     )
     this.countedBy(
       'api_cache_dropped_total',
       'Answers that were dropped from memory, by reason: changed, because something that they depend on has; evicted, to make room.',
       'reason',
-      () => ({ ...parts.answerCache().dropped }),
+      () => ({ ...reader.cache.dropped }),
     )
     this.gauge('explorer_processes', 'Processes of this explorer that this answer counts.', () => 1)
     this.gauge('api_ws_clients', 'Connected WebSocket clients.', parts.wsClients)

@@ -1,12 +1,9 @@
 import { type ClientError, type ErrorCode, errorBody, HTTP_STATUS } from '../../../pipelines/errors.js'
-import type { Encoding } from '../core/answering/encoding.js'
-import type { Failure } from '../core/answering/failure.js'
+import { type Failure, OVERLOADED } from '../core/answering/failure.js'
 import type { OnDisconnect } from '../core/answering/shared-answer.js'
 import { limitHeaders } from '../../limits/rate-limit.js'
 import type { Origin } from '../../limits/client-address.js'
-import type { Read } from '../core/reads/read.js'
 import type { ChainState } from '../core/state/state.js'
-import type { Matched } from './router.js'
 
 /** The properties of an answer that metrics record. */
 export interface Observed {
@@ -38,18 +35,6 @@ export interface Request {
   readonly body: (maxBytes: number) => Promise<Buffer | undefined>
 }
 
-/** An endpoint that is not a read. */
-export interface Endpoint {
-  /** The methods that it allows, as in the header `allow`. */
-  readonly methods: string
-  /** True if its requests are counted against the rate limit. */
-  readonly isLimited: boolean
-  /** The maximum size of the body of a POST request. */
-  readonly maxBodyBytes?: number
-  /** Answers a request of one of these methods, except OPTIONS. Any error is a defect. */
-  answer(request: Request): Answer | Promise<Answer>
-}
-
 /** The head of a request that is being handed over. */
 export interface RequestHead {
   /** Returns a header, empty if there is none. @param name in lower case. */
@@ -67,26 +52,14 @@ export interface Answer extends Observed {
   readonly policy?: string
 }
 
-/** A read that is answered with a page or a file. */
-export interface MatchedPage extends Matched {
-  readonly read: Read
-  readonly encoding: Encoding
-}
-
-/** The parts of a request that select a page. */
+/** The parts of a request that select the form of its answer. */
 export type PageRequest = Pick<Request, 'path' | 'accept' | 'acceptLanguage'>
 
-/** The pages for people. */
-export interface Pages {
-  /** Returns the page that a request asks for; undefined if there is none at its path, or the client prefers JSON. */
-  match(request: PageRequest): MatchedPage | undefined
-  /** Returns the endpoint of a path that is not a page. */
-  endpointOf(path: string): Endpoint | undefined
-  /** Returns the redirect to the only URL of a page. @param url its path and query. */
-  moved(url: string, route: string): Answer
-  /** Returns the page of a failure. */
-  failed(failure: Failure, request: PageRequest, chain: ChainState): Answer
-}
+/** The path of the API. */
+export const API = '/api/v1'
+
+export const GET = 'GET, HEAD, OPTIONS'
+export const POST = 'POST, OPTIONS'
 
 export const JSON_TYPE = ['content-type', 'application/json; charset=utf-8'] as const
 export const NO_STORE = ['cache-control', 'no-store'] as const
@@ -107,6 +80,10 @@ export function preflight(methods: string): Answer {
 
 export type Headers = readonly (readonly [string, string])[]
 
+/** Returns one or more headers as one, whose value has line breaks: each call of writeHeader has a cost. */
+export const joined = (headers: Headers): Headers[number] =>
+  headers.reduce(([first, lines], [name, value]) => [first, `${lines}\r\n${name}: ${value}`])
+
 export const chainHeaders = ({ height, tipHash }: ChainState) =>
   [
     ['x-chain-height', String(height)],
@@ -117,6 +94,12 @@ export const chainHeaders = ({ height, tipHash }: ChainState) =>
 export function unknownRoute(request: Request): Answer {
   const message = `Route ${request.method}:${urlOf(request)} not found`
   return jsonAnswer(404, { error: 'Not Found', message, statusCode: 404 }, [NO_STORE])
+}
+
+/** Returns the request with the headers that are otherwise valid only while it is being handed over. */
+export function keptRequest(request: Request): Request {
+  const [authorization, origin] = [request.authorization(), request.origin()]
+  return { ...request, authorization: () => authorization, origin: () => origin }
 }
 
 /** Returns path and query of a request. */
@@ -140,7 +123,7 @@ export const retryHeaders = ({ retryMs, limit }: Failure): Headers =>
         ...(limit === undefined ? [] : Object.entries(limitHeaders(limit, retryMs))),
       ]
 
-/** Returns the HTTP answer for a failure. */
+/** Returns the HTTP answer for a failure, as JSON. */
 export function failureAnswer(failure: Failure): Answer {
   const { code, message, details, chain } = failure
   const headers: Headers = [
@@ -163,3 +146,10 @@ export const errorAnswer = (
 export function jsonAnswer(status: number, body: object, headers: Headers = []): Answer {
   return { status, headers: [JSON_TYPE, ...headers], body: Buffer.from(JSON.stringify(body)) }
 }
+
+/** The answer to requests under overload, created once, with its headers as one value: a refusal must cost next to nothing. */
+const REFUSAL: Answer = { ...failureAnswer(OVERLOADED), headers: [joined(failureAnswer(OVERLOADED).headers)] }
+
+/** Returns the answer for a failure of a face that answers with JSON. */
+export const failedAsJson = (failure: Failure): Answer =>
+  failure === OVERLOADED ? REFUSAL : failureAnswer(failure)

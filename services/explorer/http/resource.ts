@@ -1,6 +1,6 @@
 import { codingFor, type Coding, compress } from '../../content-coding.js'
-import { matchesTag } from '../core/answering/encoding.js'
 import type { Answer, Headers, Request } from './answer.js'
+import { matchesTag } from './media.js'
 
 /** A body that does not depend on the request: it is compressed once in each coding. */
 export class Resource {

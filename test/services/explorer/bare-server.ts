@@ -1,23 +1,26 @@
 import { connect } from 'node:net'
-import { pino } from 'pino'
-import { AvailableDatabase } from '../../../services/explorer/core/tables/availability.js'
-import type { Reader } from '../../../services/explorer/core/answering/reader.js'
-import type { Endpoint } from '../../../services/explorer/http/answer.js'
-import { Dispatcher, type DispatcherParts } from '../../../services/explorer/host/http/dispatch.js'
+import { type Logger, pino } from 'pino'
+import { Reader, type ReaderParts } from '../../../services/explorer/core/answering/reader.js'
+import type { Core } from '../../../services/explorer/core/core.js'
+import { Definitions } from '../../../services/explorer/core/definitions/definitions.js'
 import { AddressFeed } from '../../../services/explorer/core/feed/address-feed.js'
 import { Feed } from '../../../services/explorer/core/feed/feed.js'
-import { GraphqlEndpoint } from '../../../services/explorer/faces/graphql/endpoint.js'
-import { assets } from '../../../services/explorer/faces/graphql/graphiql.js'
-import { Operations } from '../../../services/explorer/faces/graphql/operation.js'
-import { schemaOf } from '../../../services/explorer/faces/graphql/schema.js'
-import { subscriptionProtocol } from '../../../services/explorer/faces/graphql/sockets.js'
-import { Definitions } from '../../../services/explorer/core/definitions/definitions.js'
 import type { Health } from '../../../services/explorer/core/health/health.js'
-import { Metrics } from '../../../services/explorer/host/metrics.js'
 import { NodeUnavailable } from '../../../services/explorer/core/node/node-health.js'
-import { Server } from '../../../services/explorer/host/http/server.js'
+import type { Read } from '../../../services/explorer/core/reads/read.js'
 import { NO_CHAIN, State } from '../../../services/explorer/core/state/state.js'
+import { AvailableDatabase } from '../../../services/explorer/core/tables/availability.js'
 import { Tables } from '../../../services/explorer/core/tables/tables.js'
+import type { HttpFace } from '../../../services/explorer/faces/face.js'
+import { graphqlFace } from '../../../services/explorer/faces/graphql/face.js'
+import { Documents } from '../../../services/explorer/faces/rest/description/documents.js'
+import { restFace } from '../../../services/explorer/faces/rest/face.js'
+import { websocketFace } from '../../../services/explorer/faces/websocket/face.js'
+import { Dispatcher } from '../../../services/explorer/host/http/dispatch.js'
+import { Server } from '../../../services/explorer/host/http/server.js'
+import { Metrics } from '../../../services/explorer/host/metrics.js'
+import { statusRoutes } from '../../../services/explorer/host/status.js'
+import { ReadAnswers } from '../../../services/explorer/http/read-answers.js'
 
 export interface BareServer {
   readonly url: string
@@ -31,12 +34,19 @@ export interface BareServer {
   close(): void
 }
 
+export interface BareParts extends ReaderParts {
+  readonly reads: readonly Read[]
+  readonly logger: Logger
+  /** A further face, which answers for unknown paths. */
+  readonly pages: (core: Core) => HttpFace
+}
+
 const none = () => Promise.reject(new Error('none'))
 const NO_DATABASE = { query: none, bytes: none, ping: () => Promise.resolve(false) }
 
-/** A server with a dispatcher and neither database nor log, for an empty chain. */
-export async function startBare(parts: Partial<DispatcherParts> = {}): Promise<BareServer> {
-  const logger = pino({ level: process.env['TEST_LOG'] ?? 'silent' })
+/** A server with the faces of HTTP and neither database nor log, for an empty chain. */
+export async function startBare(parts: Partial<BareParts> = {}): Promise<BareServer> {
+  const { reads = [], logger = pino({ level: process.env['TEST_LOG'] ?? 'silent' }), pages } = parts
   const state = parts.state ?? new State()
   if (parts.state === undefined) {
     state.adopt(NO_CHAIN)
@@ -45,30 +55,48 @@ export async function startBare(parts: Partial<DispatcherParts> = {}): Promise<B
   const database = new AvailableDatabase(NO_DATABASE, logger)
   const tables = parts.tables ?? new Tables(database)
   const definitions = parts.definitions ?? new Definitions({}, logger)
-  const metrics: Metrics = new Metrics({
-    ...{ state, database, tables, definitions },
+  const node = { health: () => Promise.reject(new NodeUnavailable('there is none')) }
+  const reader = new Reader({ node, ...parts, state, tables, definitions })
+  const metrics = new Metrics()
+  metrics.watch({
+    state,
+    database,
+    tables,
+    definitions,
+    reader,
     audit: { result: { checkedAt: null, checks: 0, differences: 0 } },
     wsClients: () => 0,
     grpcStreams: () => 0,
-    answersUnderWay: () => dispatcher.reader.answersUnderWay,
-    answerCache: () => dispatcher.reader.cache,
     consumerLags: () => Promise.resolve([]),
   })
-  const operations = new Operations(schemaOf(parts.reads ?? []))
-  const endpoints: Record<string, Endpoint> = assets()
   const feed = new Feed(() => undefined)
   const addresses = new AddressFeed({ state, tables, logger })
-  const dispatcher: Dispatcher = new Dispatcher({
-    endpoints,
-    ...{ reads: [], state, tables, definitions },
-    node: { health: () => Promise.reject(new NodeUnavailable('there is none')) },
+  const core: Core = {
+    reads,
+    reader,
+    feed,
+    addresses,
+    commands: undefined,
     health: () => ({ status: 'ok' }) as Health,
-    metrics,
+    lags: () => Promise.resolve([]),
     logger,
-    ...parts,
-  })
-  endpoints['/graphql'] = new GraphqlEndpoint(operations, dispatcher.reader)
-  const server = new Server({
+    defect: (error, what) => {
+      metrics.defect('http')
+      logger.error({ err: error, what }, 'request failed')
+    },
+  }
+  const answers = new ReadAnswers(reader)
+  const documents = new Documents(reads, { hasToken: parts.token !== undefined, hasBroadcast: false })
+  const faces = [
+    restFace({ core, answers, documents }),
+    ...(pages === undefined ? [] : [pages(core)]),
+    graphqlFace(core),
+    websocketFace(),
+    statusRoutes(core, () => metrics.text()),
+  ]
+  const dispatcher = new Dispatcher({ faces, reader, answers, defect: core.defect })
+  const server = new Server()
+  server.serve({
     answer: (request) => dispatcher.answer(request),
     ready: (url, head) => dispatcher.ready(url, head),
     refusal: (request) => dispatcher.socketRefusal(request),
@@ -76,12 +104,7 @@ export async function startBare(parts: Partial<DispatcherParts> = {}): Promise<B
       metrics.observe(answer.route ?? dispatcher.patternOf(path), answer, seconds)
     },
     react: () => ({ replies: [] }),
-    protocol: subscriptionProtocol({
-      ...{ operations, feed, addresses, logger },
-      onDefect: () => {
-        metrics.defect('http')
-      },
-    }),
+    protocols: faces.flatMap(({ sockets = [] }) => sockets),
   })
   const port = await server.listen('127.0.0.1', 0)
   const close = (): void => {
@@ -89,7 +112,6 @@ export async function startBare(parts: Partial<DispatcherParts> = {}): Promise<B
     addresses.close()
     metrics.close()
   }
-  const { reader } = dispatcher
   return { url: `http://127.0.0.1:${String(port)}`, port, server, reader, feed, addresses, close }
 }
 

@@ -1,5 +1,5 @@
 import { type Coding, compress } from '../../../content-coding.js'
-import type { Encoded, Media } from './encoding.js'
+import type { Encoded, Encoding } from './encoding.js'
 
 /** The bytes of an answer in one content coding. */
 export class Representation implements Encoded {
@@ -22,8 +22,8 @@ export interface AnswerFacts {
   readonly emptyFrom?: number | undefined
   /** The answer does not change any more once this height is final; infinite if it may always change. */
   readonly finalFrom: number
-  /** Set for pages and files. */
-  readonly media?: Media | undefined
+  /** The `media` of its encoding. */
+  readonly media?: Encoding['media'] | undefined
 }
 
 /** A successful answer in one encoding. */
@@ -32,7 +32,7 @@ export class CachedAnswer implements AnswerFacts {
   readonly identity: Representation
   readonly emptyFrom: number | undefined
   readonly finalFrom: number
-  readonly media: Media | undefined
+  readonly media: Encoding['media'] | undefined
   readonly #coded: Partial<Record<Coding, Representation>> = {}
   readonly #compressing: Partial<Record<Coding, Promise<Representation>>> = {}
 

@@ -8,21 +8,11 @@ export interface Encoded {
   readonly etag: string
 }
 
-/** The way in which a browser has to treat an answer that is not data. */
-export interface Media {
-  /** The header `content-type`. */
-  readonly type: string
-  /** The header `content-security-policy`. */
-  readonly policy: string
-  /** Returns whether an answer is for readers with this header `accept-language`. */
-  readonly isFor: (acceptLanguage: string) => boolean
-}
-
 /** The format of a transport's answers. */
 export interface Encoding {
   readonly name: 'json' | 'protobuf' | 'html' | 'csv'
-  /** Set for pages and files. */
-  readonly media?: Media
+  /** Properties of answers in this encoding that the face needs beside their bytes. Not set for data. */
+  readonly media?: object
   /** Encodes an answer. */
   readonly encode: (answer: unknown) => Encoded
 }
@@ -40,12 +30,4 @@ export function encodedText(text: string): Encoded {
   body.write(text)
   const digest = createHash('sha256').update(body).digest('base64url').slice(0, 16)
   return { body, etag: `"${digest}"` }
-}
-
-/** Returns whether an If-None-Match header contains the tag; `*` and weak tags match as RFC 9110 defines. */
-export function matchesTag(header: string, etag: string): boolean {
-  return header.split(',').some((part) => {
-    const tag = part.trim().replace(/^W\//, '')
-    return tag === '*' || tag === etag
-  })
 }

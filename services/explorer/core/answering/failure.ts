@@ -40,6 +40,8 @@ export const NODE_UNAVAILABLE: Failure = {
   message: 'Node unavailable',
   retryMs: SOON_MS,
 }
+/** An error in Headwater itself, which is logged. */
+export const DEFECT: Failure = { code: 'HW_DEFECT', message: 'Internal Server Error' }
 export const UNAUTHORIZED: Failure = { code: 'HW_UNAUTHORIZED', message: 'Unauthorized' }
 
 /** Returns the failure during an upgrade. @param details the progress of the upgrade. */

@@ -1,8 +1,10 @@
+import { type BlockId, blockTag } from '../../../../pipelines/chain/block.js'
 import { DatabaseUnavailable, TableMissing } from '../../../../pipelines/tables/clickhouse.js'
 import type { Origin } from '../../../limits/client-address.js'
 import type { Limiter } from '../../../limits/rate-limit.js'
 import type { Token } from '../../../token.js'
 import type { Definitions } from '../definitions/definitions.js'
+import { TxRejected } from '../node/broadcaster.js'
 import { NodeUnavailable } from '../node/node-health.js'
 import { Projections } from '../state/projections.js'
 import { CursorOutdated } from '../reads/cursor.js'
@@ -371,9 +373,14 @@ export class Reader {
     }
   }
 
+  /** Returns whether a block is on the current chain. */
+  isOnChain({ height, hash }: BlockId): boolean {
+    return this.#parts.state.chain.blocks.has(height, blockTag(hash))
+  }
+
   /** Returns the failure for an expected error. @throws any other error. */
   failureOf(error: unknown): Failure {
-    if (error instanceof BadArgument || error instanceof AnswerTooLarge)
+    if (error instanceof BadArgument || error instanceof AnswerTooLarge || error instanceof TxRejected)
       return { code: error.code, message: error.message }
     if (error instanceof NodeUnavailable) return NODE_UNAVAILABLE
     if (error instanceof DatabaseUnavailable) return this.#unavailable()

@@ -1,6 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { parseTx } from '../../../../pipelines/chain/transaction.js'
-import type { Limiter } from '../../../limits/rate-limit.js'
 import { badArgument, parseArguments, type RawArgument } from '../reads/arguments.js'
 import type { State } from '../state/state.js'
 import type { Tables } from '../tables/tables.js'
@@ -27,43 +26,39 @@ export const sendTransaction = {
   answer: Type.Object({ txid: Type.String({ description: '64 hexadecimal characters' }) }),
 } as const
 
-/** Present if transactions may be broadcast. */
-export interface Broadcast {
-  readonly broadcaster: Broadcaster
-  /** Limits the transactions of each client. Not set: no limit. */
-  readonly limit: Limiter | undefined
-}
+/**
+ * Sends the transaction in the arguments of a request.
+ * @throws BadArgument, TxRejected, NodeUnavailable; DatabaseUnavailable if it is not known whether the chain contains a transaction
+ *   that the node has rejected.
+ */
+export type SendTransaction = (
+  argument: (name: string) => RawArgument,
+) => Promise<Static<typeof sendTransaction.answer>>
 
 interface Sources {
   readonly state: Pick<State, 'chain' | 'mempool'>
   readonly tables: Tables
 }
 
-/**
- * Sends the transaction in the arguments of a request.
- * @throws BadArgument, TxRejected, NodeUnavailable; DatabaseUnavailable if it is not known whether the chain contains a transaction
- *   that the node has rejected.
- */
-export async function send(
-  argument: (name: string) => RawArgument,
-  { broadcaster }: Broadcast,
-  { state, tables }: Sources,
-): Promise<Static<typeof sendTransaction.answer>> {
-  // Files and terminals end with a line break.
-  const trimmed = (name: string): RawArgument => {
-    const given = argument(name)
-    return typeof given === 'string' ? given.trim() : given
+/** Returns the command that sends transactions by a broadcaster. */
+export function transactionSender(broadcaster: Broadcaster, sources: Sources): SendTransaction {
+  return async (argument) => {
+    // Files and terminals end with a line break.
+    const trimmed = (name: string): RawArgument => {
+      const value = argument(name)
+      return typeof value === 'string' ? value.trim() : value
+    }
+    const { hex } = parseArguments(sendTransaction.args, trimmed) as { hex: string }
+    const raw = Buffer.from(hex, 'hex')
+    const txid = txidOf(raw)
+    try {
+      await broadcaster.send(raw, txid)
+    } catch (error) {
+      // The node does not recognise a confirmed transaction whose outputs have all been spent.
+      if (!(error instanceof TxRejected) || !(await isKnown(txid, sources))) throw error
+    }
+    return { txid }
   }
-  const { hex } = parseArguments(sendTransaction.args, trimmed) as { hex: string }
-  const raw = Buffer.from(hex, 'hex')
-  const txid = txidOf(raw)
-  try {
-    await broadcaster.send(raw, txid)
-  } catch (error) {
-    // The node does not recognise a confirmed transaction whose outputs have all been spent.
-    if (!(error instanceof TxRejected) || !(await isKnown(txid, { state, tables }))) throw error
-  }
-  return { txid }
 }
 
 function txidOf(raw: Buffer): string {

@@ -8,9 +8,9 @@ import { asksForHtml } from '../../http/accept.js'
 import {
   type Answer,
   chainHeaders,
-  type Endpoint,
   errorAnswer,
   type Headers,
+  keptRequest,
   type Request,
   retryHeaders,
 } from '../../http/answer.js'
@@ -22,7 +22,8 @@ import type { Fields } from './links.js'
 import { type Operations, type Params, type Prepared, requestsOf } from './operation.js'
 import { Reading } from './reading.js'
 
-const MAX_BODY_BYTES = 64 * 1024
+/** The maximum size of the body of a request. */
+export const MAX_BODY_BYTES = 64 * 1024
 const RESPONSE_TYPE = 'application/graphql-response+json'
 const VARY = 'accept, accept-encoding, x-min-chain-height'
 
@@ -36,10 +37,7 @@ interface Exchange {
 }
 
 /** The endpoint /graphql: queries by GET and POST, and GraphiQL for browsers. */
-export class GraphqlEndpoint implements Endpoint {
-  readonly methods = 'GET, HEAD, POST, OPTIONS'
-  readonly isLimited = true
-  readonly maxBodyBytes = MAX_BODY_BYTES
+export class GraphqlEndpoint {
   readonly #operations: Operations
   readonly #reader: Reader
   readonly #handle: Handler<Exchange>
@@ -61,9 +59,8 @@ export class GraphqlEndpoint implements Endpoint {
     const { method, accept, query } = request
     if (method !== 'POST' && asksForHtml(accept) && !new URLSearchParams(query).has('query'))
       return page(this.basePath)
-    const [token, origin] = [request.authorization(), request.origin()]
     const body = method === 'POST' ? request.body(MAX_BODY_BYTES) : undefined
-    return this.#answer({ ...request, authorization: () => token, origin: () => origin }, body)
+    return this.#answer(keptRequest(request), body)
   }
 
   async #answer(request: Request, reading: Promise<Buffer | undefined> | undefined): Promise<Answer> {

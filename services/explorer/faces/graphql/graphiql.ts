@@ -1,8 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { encodedText } from '../../core/answering/encoding.js'
-import type { Answer, Endpoint, Request } from '../../http/answer.js'
+import { type Answer, GET } from '../../http/answer.js'
 import { Resource } from '../../http/resource.js'
+import type { HandlerRoute } from '../face.js'
 
 /** The files of GraphiQL by their URL. They are copied by the build, because production has no development packages. */
 const FILES: Readonly<Record<string, string>> = {
@@ -64,20 +65,14 @@ export function page(basePath: string): Answer {
   }
 }
 
-/** Returns the endpoints of the files that the page loads, by their paths. */
-export function assets(): Readonly<Record<string, Endpoint>> {
-  const files = [...Object.keys(FILES), 'start.js']
-  return Object.fromEntries(
-    files.map((file) => [
-      FOLDER + file,
-      {
-        methods: 'GET, HEAD, OPTIONS',
-        isLimited: false,
-        answer: (request: Request) => asset(file).answer(request),
-      },
-    ]),
-  )
-}
+/** Returns the routes of the files that the page loads. */
+export const graphiqlRoutes = (): readonly HandlerRoute[] =>
+  [...Object.keys(FILES), 'start.js'].map((file) => ({
+    pattern: FOLDER + file,
+    methods: GET,
+    isLimited: false,
+    handle: (request) => asset(file).answer(request),
+  }))
 
 const read = new Map<string, Resource>()
 

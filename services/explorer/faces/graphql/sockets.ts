@@ -1,8 +1,7 @@
 import { GraphQLError, type GraphQLFieldResolver, OperationTypeNode } from 'graphql'
 import { handleProtocols, makeServer } from 'graphql-ws'
-import type { Logger } from '../../../../pipelines/logger.js'
-import type { AddressFeed } from '../../core/feed/address-feed.js'
-import { CHANNELS, type Feed, streamOf } from '../../core/feed/feed.js'
+import type { Core } from '../../core/core.js'
+import { CHANNELS, streamOf } from '../../core/feed/feed.js'
 import type { SocketProtocol } from '../../http/sockets.js'
 import { formatError, tooCostly } from './errors.js'
 import type { Operations } from './operation.js'
@@ -15,17 +14,11 @@ const MAX_SUBSCRIPTIONS = 20
 const BAD_REQUEST = 4400
 const INTERNAL_ERROR = 4500
 
-export interface SubscriptionParts {
-  readonly operations: Operations
-  readonly feed: Feed
-  readonly addresses: AddressFeed
-  readonly logger: Logger
-  readonly onDefect: () => void
-}
-
 /** Returns the protocol graphql-transport-ws at /graphql, by which clients subscribe to the channels of the feed. */
-export function subscriptionProtocol(parts: SubscriptionParts): SocketProtocol {
-  const { operations, logger, onDefect } = parts
+export function subscriptionProtocol(
+  operations: Operations,
+  { feed, addresses, defect }: Pick<Core, 'feed' | 'addresses' | 'defect'>,
+): SocketProtocol {
   const server = makeServer<undefined, Connection>({
     onSubscribe: (context, _, payload) => {
       if (Object.keys(context.subscriptions).length > MAX_SUBSCRIPTIONS)
@@ -48,7 +41,7 @@ export function subscriptionProtocol(parts: SubscriptionParts): SocketProtocol {
           contextValue: context.extra,
         },
         operationName: operation.name?.value ?? null,
-        subscribeFieldResolver: eventsIn(parts),
+        subscribeFieldResolver: eventsIn({ feed, addresses }),
       }
     },
     onNext: (_, __, ___, ____, { errors }) =>
@@ -73,8 +66,7 @@ export function subscriptionProtocol(parts: SubscriptionParts): SocketProtocol {
         { addresses: 0 },
       )
       const failed = (error: unknown): void => {
-        logger.error({ err: error }, 'subscription failed')
-        onDefect()
+        defect(error, 'graphql subscription')
         socket.close(INTERNAL_ERROR, 'Internal server error')
       }
       return {
@@ -99,7 +91,7 @@ interface Arguments {
 function eventsIn({
   feed,
   addresses,
-}: Pick<SubscriptionParts, 'feed' | 'addresses'>): GraphQLFieldResolver<unknown, Connection, Arguments> {
+}: Pick<Core, 'feed' | 'addresses'>): GraphQLFieldResolver<unknown, Connection, Arguments> {
   const messagesOf = (field: string, args: Arguments, connection: Connection): ChannelMessages => {
     if (field === ADDRESS_FIELD) return changesOf(addresses, { addresses: [], ...args }, connection)
     const channel = CHANNELS.find((each) => fieldOf(each) === field)

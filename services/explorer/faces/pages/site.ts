@@ -2,19 +2,21 @@ import { type Encoding, encodedText, JSON_ENCODING } from '../../core/answering/
 import type { Failure } from '../../core/answering/failure.js'
 import { preferredCoding } from '../../../content-coding.js'
 import type { Outcome, Reader } from '../../core/answering/reader.js'
+import { asksForHtml, prefersJson } from '../../http/accept.js'
 import {
   type Answer,
-  type Endpoint,
   failureAnswer,
+  GET,
   JSON_TYPE,
-  type MatchedPage,
   NO_STORE,
   type PageRequest,
-  type Pages,
   type Request,
+  unknownRoute,
+  urlOf,
 } from '../../http/answer.js'
-import { prefersJson } from '../../http/accept.js'
-import { GET, type Route, Router } from '../../http/router.js'
+import type { Media } from '../../http/media.js'
+import { Router } from '../../http/router.js'
+import type { HandlerRoute, HttpFace, PathParams, ReadRoute, Route } from '../face.js'
 import type { ChainState } from '../../core/state/state.js'
 import { Html } from '../../../design/html.js'
 import { ASSETS } from './assets.js'
@@ -34,7 +36,7 @@ const POLICY = [
   ...["base-uri 'none'", "frame-ancestors 'none'"],
 ].join('; ')
 
-const htmlIn = (locale: Locale): Encoding => ({
+const htmlIn = (locale: Locale): Encoding & { media: Media } => ({
   name: 'html',
   media: {
     type: 'text/html; charset=utf-8',
@@ -46,7 +48,7 @@ const htmlIn = (locale: Locale): Encoding => ({
 
 const HTML: ReadonlyMap<Locale, Encoding> = new Map(ALL_LOCALES.map((locale) => [locale, htmlIn(locale)]))
 
-const CSV: Encoding = {
+const CSV: Encoding & { media: Media } = {
   name: 'csv',
   media: {
     type: 'text/csv; charset=utf-8',
@@ -63,74 +65,97 @@ const IMMUTABLE = ['cache-control', 'public, max-age=31536000, immutable'] as co
 const HOST = /^(?:[a-z\d](?:[a-z\d.-]{0,252}[a-z\d])?|\[[a-f\d:.]{2,45}\])(?::\d{1,5})?$/i
 
 export interface SiteParts extends PageSources {
-  readonly reader: () => Reader
+  readonly reader: Reader
   /** The public URL of the documentation. Not set: its port at the host of each request. */
   readonly docsUrl?: string | undefined
   /** 0 if it is not known. */
   readonly docsPort?: number | undefined
 }
 
-/** The pages for people, and the files and redirects that they need. */
-export class Site implements Pages {
+type FormFor = NonNullable<ReadRoute['formFor']>
+
+/** Returns the form of a page for a request; undefined if the client prefers JSON, or the path ends with a slash. */
+const pageForm: FormFor = ({ path, accept, acceptLanguage }) => {
+  if (hasSlash(path) || prefersJson(accept)) return undefined
+  const locale = localeOf(languageOf(path).language, acceptLanguage)
+  return { encoding: HTML.get(locale) ?? CSV, params: { locale } }
+}
+
+/** Returns the form of a file. Its column names are in a language; its figures are the same everywhere. */
+const textForm: FormFor = ({ path }) =>
+  hasSlash(path) ? undefined : { encoding: CSV, params: { locale: localeOf(languageOf(path).language, '') } }
+
+const hasSlash = (path: string): boolean => path.length > 1 && path.endsWith('/')
+
+/** The face of the pages for people, and the files and redirects that they need. */
+export class Site implements HttpFace {
   readonly #parts: SiteParts
-  readonly #router: Router
-  readonly #texts: ReadonlySet<Page>
-  readonly #endpoints: Readonly<Record<string, Endpoint>>
+  readonly #pages: Router<ReadRoute>
+  readonly routes: readonly Route[]
 
   constructor(parts: SiteParts) {
     this.#parts = parts
     const { documents, texts } = pagesOf(parts)
-    this.#texts = new Set(texts)
-    const routes = LANGUAGES.flatMap((language) =>
-      [...documents, ...texts].map((read): Route => {
-        return { pattern: inLanguage(language, read.path), target: read, methods: GET }
-      }),
-    )
-    this.#router = new Router(routes)
-    const endpoint = (answer: Endpoint['answer']): Endpoint => ({ methods: GET, isLimited: true, answer })
-    this.#endpoints = {
-      [SUGGESTIONS]: endpoint((request) => this.#suggest(request)),
-      [FIND]: endpoint((request) => this.#find(request)),
-      [DOCS]: endpoint((request) => this.#docs(request)),
-      [TRY]: endpoint((request) => redirect(parts.assets.at(tried(request, parts.openApi())))),
+    const routesOf = (pages: readonly Page[], formFor: FormFor): ReadRoute[] =>
+      LANGUAGES.flatMap((language) =>
+        pages.map((read) => ({
+          pattern: inLanguage(language, read.path),
+          methods: 'GET, HEAD',
+          isLimited: true,
+          read,
+          formFor,
+        })),
+      )
+    const own = (pattern: string, handle: HandlerRoute['handle'], isLimited = true): Route => ({
+      pattern,
+      methods: GET,
+      isLimited,
+      handle,
+    })
+    const pages = [...routesOf(documents, pageForm), ...routesOf(texts, textForm)]
+    this.#pages = new Router(pages)
+    this.routes = [
+      ...pages,
+      own(SUGGESTIONS, (request) => this.#suggest(request)),
+      own(FIND, (request) => this.#find(request)),
+      own(DOCS, (request) => this.#docs(request)),
+      own(TRY, (request) => redirect(parts.assets.at(tried(request, parts.openApi())))),
+      own(`${ASSETS}:file`, (request, params) => this.#file(request, params), false),
+    ]
+  }
+
+  /** Answers a request for a path that does not exist: with a page if the client asks for one. A page has no slash at its end. */
+  unknown(request: Request, chain: ChainState): Answer {
+    const { method, path, query } = request
+    if (method !== 'GET' && method !== 'HEAD') return unknownRoute(request)
+    const target = path.replace(/\/+$/, '')
+    const page = target === path ? undefined : this.#pages.match(target)?.route
+    if (page?.formFor?.({ ...request, path: target }) !== undefined)
+      return this.#moved(urlOf({ path: target, query }), page.pattern)
+    if (asksForHtml(request.accept))
+      return this.failed({ code: 'HW_NOT_FOUND', message: 'Not Found' }, request, chain)
+    const unknown = unknownRoute(request)
+    return { ...unknown, headers: [...unknown.headers, ['vary', 'accept']] }
+  }
+
+  #file(request: Request, { file = '' }: PathParams): Answer {
+    const asset = this.#parts.assets.get(file)
+    if (asset === undefined) return unknownRoute(request)
+    const coding = preferredCoding(request.acceptEncoding)
+    return {
+      status: 200,
+      headers: [
+        ['content-type', asset.type],
+        IMMUTABLE,
+        ['vary', 'accept-encoding'],
+        ...(coding === undefined ? [] : [['content-encoding', coding] as const]),
+      ],
+      body: coding === undefined ? asset.body : asset.coded[coding],
     }
   }
 
-  match({ path, accept, acceptLanguage }: PageRequest): MatchedPage | undefined {
-    const matched = this.#router.match(path)
-    if (matched === undefined || typeof matched.route.target === 'string') return undefined
-    const read = matched.route.target
-    const isText = this.#texts.has(read)
-    if (!isText && prefersJson(accept)) return undefined
-    // The column names of a file are in a language; its figures are the same everywhere.
-    const locale = localeOf(languageOf(path).language, isText ? '' : acceptLanguage)
-    const params = { ...matched.params, locale }
-    return { ...matched, params, read, encoding: isText ? CSV : (HTML.get(locale) ?? CSV) }
-  }
-
-  endpointOf(path: string): Endpoint | undefined {
-    if (!path.startsWith(ASSETS)) return undefined
-    if (Object.hasOwn(this.#endpoints, path)) return this.#endpoints[path]
-    const asset = this.#parts.assets.get(path.slice(ASSETS.length))
-    if (asset === undefined) return undefined
-    const answer = ({ acceptEncoding }: Request): Answer => {
-      const coding = preferredCoding(acceptEncoding)
-      return {
-        status: 200,
-        route: `${ASSETS}:file`,
-        headers: [
-          ['content-type', asset.type],
-          IMMUTABLE,
-          ['vary', 'accept-encoding'],
-          ...(coding === undefined ? [] : [['content-encoding', coding] as const]),
-        ],
-        body: coding === undefined ? asset.body : asset.coded[coding],
-      }
-    }
-    return { methods: GET, isLimited: false, answer }
-  }
-
-  moved(url: string, route: string): Answer {
+  /** Returns the redirect to the only URL of a page. @param url its path and query. */
+  #moved(url: string, route: string): Answer {
     const location = ['location', this.#parts.assets.at(url)] as const
     return { status: 308, route, headers: [location, ['cache-control', 'no-cache']], body: Buffer.alloc(0) }
   }
@@ -179,7 +204,7 @@ export class Site implements Pages {
     const given = new URLSearchParams(query)
     const locale = localeOf(givenLanguage(given), acceptLanguage)
     const own = { locale, base: this.#parts.assets.at('') }
-    return this.#parts.reader().answer(suggestions, {
+    return this.#parts.reader.answer(suggestions, {
       argument: (name) => (name in own ? own[name as keyof typeof own] : (given.get(name) ?? undefined)),
       ...{ minChainHeight: '', onDisconnect, authorization: () => '', encoding: JSON_ENCODING },
     })

@@ -1,7 +1,9 @@
 import type { BlockId } from '../../../../pipelines/chain/block.js'
 import { DatabaseUnavailable } from '../../../../pipelines/tables/clickhouse.js'
+import { OVERLOADED } from '../../core/answering/failure.js'
+import type { Core } from '../../core/core.js'
 import type { ShownTx } from '../../core/mempool/shown-tx.js'
-import { address as addressArgument } from '../../core/reads/arguments.js'
+import { address as addressArgument, parseArguments } from '../../core/reads/arguments.js'
 import {
   changeOf,
   lastOfScript,
@@ -11,7 +13,11 @@ import {
 } from '../../core/reads/script.js'
 import { isoTime } from '../../core/reads/chain/block-rows.js'
 import type { ReadContext } from '../../core/reads/read.js'
+import { Cancellation } from '../../core/tables/cancellation.js'
 import { blockTxKey } from '../../core/tables/point-keys.js'
+import { API, chainHeaders, failedAsJson, GET, NO_STORE } from '../../http/answer.js'
+import { argumentsOfUrl } from '../../http/arguments.js'
+import type { HandlerRoute } from '../face.js'
 
 /** The declaration of the history of an address as a file. It is not a read: its answer is streamed, and not kept. */
 export const addressHistoryCsv = {
@@ -21,21 +27,53 @@ export const addressHistoryCsv = {
   args: { address: addressArgument },
 } as const
 
+/** The maximum number of files that are sent at the same time. */
+const MAX_EXPORTS = 16
+const CSV_TYPE = ['content-type', 'text/csv; charset=utf-8'] as const
 /** The number of transactions that are read at once: fewer than a batch of lookups. */
 const ROWS_AT_ONCE = 200
 const HEADER = 'txid,block_height,tx_index,timestamp,value_change,balance\r\n'
-
-/** The sources of an export beside the state at its start. */
-export interface ExportSources {
-  /** Returns whether a block is on the current chain. */
-  readonly isOnChain: (block: BlockId) => boolean
-}
 
 /** A file that has been begun. */
 export interface CsvExport {
   readonly isEmpty: boolean
   /** The parts of the file. Each is made when the one before it has been sent. */
   readonly parts: AsyncGenerator<string>
+}
+
+/** Returns the route of the file. */
+export function historyRoute({ reader, defect }: Core): HandlerRoute {
+  let underWay = 0
+  async function* counted(parts: AsyncGenerator<string>): AsyncGenerator<string> {
+    underWay++
+    try {
+      yield* parts
+    } catch (error) {
+      defect(error, addressHistoryCsv.path)
+      throw error
+    } finally {
+      underWay--
+    }
+  }
+  const handle: HandlerRoute['handle'] = async (request, params) => {
+    if (underWay >= MAX_EXPORTS) return failedAsJson(OVERLOADED)
+    const gone = new Cancellation()
+    request.onDisconnect(() => {
+      gone.abort(new DatabaseUnavailable('the client has disconnected'))
+    })
+    const argument = argumentsOfUrl(params, '')
+    const { address } = parseArguments(addressHistoryCsv.args, argument) as { address: string }
+    const context = await reader.begin(request.minChainHeight, gone)
+    if ('code' in context) return failedAsJson(context)
+    const { chain } = context
+    const { isEmpty, parts } = await beginHistoryCsv(context, address, (block) => reader.isOnChain(block))
+    const behind = isEmpty ? reader.ifBehind(chain) : undefined
+    if (behind !== undefined) return failedAsJson(behind)
+    const name = ['content-disposition', `attachment; filename="${address}.csv"`] as const
+    const headers = [CSV_TYPE, name, NO_STORE, ...chainHeaders(chain)]
+    return { status: 200, headers, body: Buffer.alloc(0), parts: counted(parts) }
+  }
+  return { pattern: API + addressHistoryCsv.path, methods: GET, isLimited: true, handle }
 }
 
 /**
@@ -45,7 +83,7 @@ export interface CsvExport {
 export async function beginHistoryCsv(
   context: ReadContext,
   address: string,
-  sources: ExportSources,
+  isOnChain: (block: BlockId) => boolean,
 ): Promise<CsvExport> {
   const { scriptHash } = requestedScript(context, address)
   const inMempool = context.mempool.ofScript(scriptHash).toReversed()
@@ -53,7 +91,7 @@ export async function beginHistoryCsv(
   const count = last?.ordinal ?? 0
   return {
     isEmpty: count === 0 && inMempool.length === 0,
-    parts: historyCsv(context, { scriptHash, count, inMempool }, sources),
+    parts: historyCsv(context, { scriptHash, count, inMempool }, isOnChain),
   }
 }
 
@@ -73,7 +111,7 @@ interface History {
 export async function* historyCsv(
   context: Pick<ReadContext, 'chain' | 'tables'>,
   { scriptHash, count, inMempool }: History,
-  { isOnChain }: ExportSources,
+  isOnChain: (block: BlockId) => boolean,
 ): AsyncGenerator<string> {
   const { chain } = context
   const isRemoved = (): boolean =>

@@ -12,7 +12,7 @@ import { EXPLORER_HTTP, PortTaken } from '../../../ports.js'
 import type { Origin } from '../../../limits/client-address.js'
 import { Backlog } from './backlog.js'
 import { MAX_COPIED_BYTES, slicesOf, WaitingBodies } from './waiting-bodies.js'
-import type { Answer, Request, RequestHead } from '../../http/answer.js'
+import type { Answer, Observed, Request, RequestHead } from '../../http/answer.js'
 import { MAX_BODY } from '../../http/body.js'
 import { COMMON_HEADERS, commonHeaders } from './answer-headers.js'
 import { Disconnect } from './disconnect.js'
@@ -26,10 +26,10 @@ import {
   type Stream,
   streamsOf,
 } from '../../core/feed/feed.js'
-import type { Observed } from '../../http/answer.js'
 import type { Session, SocketProtocol } from '../../http/sockets.js'
 
-export interface ServerParts {
+/** The handlers of the requests of a server. */
+export interface Handlers {
   readonly answer: (request: Request) => Answer | Promise<Answer>
   /** Returns the answer to a GET or HEAD request of a URL, with its query, if nothing needs to be made for it. */
   readonly ready?: (url: string, head: RequestHead) => Answer | undefined
@@ -48,10 +48,8 @@ export interface ServerParts {
     since: number | undefined,
     send: (message: string) => void,
   ) => (() => void) | undefined
-  /** The path below which clients reach the server. A proxy may have removed it. Not set: the root. */
-  readonly basePath?: string | undefined
-  /** A further protocol of WebSocket connections, at a path of its own. */
-  readonly protocol?: SocketProtocol
+  /** Further protocols of WebSocket connections, each at a path of its own. */
+  readonly protocols?: readonly SocketProtocol[]
 }
 
 const SOCKET_PATHS = ['/ws', '/api/v1/ws'] as const
@@ -120,8 +118,9 @@ class Incoming implements RequestHead {
 
 /** The HTTP and WebSocket server. The only importer of uWebSockets. */
 export class Server {
-  readonly #parts: ServerParts
-  readonly #app: TemplatedApp
+  #parts!: Handlers
+  readonly #basePath: string
+  readonly #app: TemplatedApp = uWS.App()
   readonly #clients = new Set<Client>()
   readonly #backlog = new Backlog()
   readonly #waiting = new WaitingBodies()
@@ -129,11 +128,16 @@ export class Server {
   readonly #incoming = new Incoming()
   #socket: us_listen_socket | undefined
 
-  constructor(parts: ServerParts) {
-    this.#parts = parts
-    this.#app = uWS.App()
+  /** @param basePath the path below which clients reach the server. A proxy may have removed it. */
+  constructor(basePath = '') {
+    this.#basePath = basePath
+  }
+
+  /** Answers requests with these handlers. Called once, before the server listens. */
+  serve(handlers: Handlers): void {
+    this.#parts = handlers
     for (const path of SOCKET_PATHS) this.#serveSockets(path)
-    if (parts.protocol !== undefined) this.#serveSockets(parts.protocol.path, parts.protocol)
+    for (const protocol of handlers.protocols ?? []) this.#serveSockets(protocol.path, protocol)
     this.#app.any('/*', (res, req) => {
       this.#serve(res, req)
     })
@@ -309,8 +313,7 @@ export class Server {
 
   /** @param protocol that of the connections at the path. Not set: that of the feed. */
   #serveSockets(path: string, protocol?: SocketProtocol): void {
-    const { basePath = '' } = this.#parts
-    for (const base of new Set(['', basePath]))
+    for (const base of new Set(['', this.#basePath]))
       for (const each of [base + path, `${base}${path}/`]) this.#serveSocketsAt(each, protocol)
   }
 
@@ -355,7 +358,7 @@ export class Server {
   /** Returns the path of a request below the base path. */
   #pathOf(req: HttpRequest): string {
     const path = req.getUrl()
-    const { basePath = '' } = this.#parts
+    const basePath = this.#basePath
     if (basePath === '' || !path.startsWith(basePath)) return path
     const rest = path.slice(basePath.length)
     if (rest === '') return '/'

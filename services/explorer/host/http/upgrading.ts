@@ -19,7 +19,8 @@ export class UpgradeAnswers {
   report(progress: UpgradeProgress): void {
     this.#progress = progress
     if (this.#server !== undefined) return
-    const server = new Server({
+    const server = new Server()
+    server.serve({
       answer: () => this.#answer(),
       refusal: () => this.#answer(),
       observe: () => undefined,

@@ -1,5 +1,4 @@
 import { html, type Html } from '../../../../design/html.js'
-import type { Json } from '../../rest/description/json-schema.js'
 import { heading } from '../components/elements.js'
 import { table } from '../components/table.js'
 import { DOCS } from '../layout.js'
@@ -22,7 +21,7 @@ interface Operation {
   readonly responses: Readonly<Record<string, { readonly content?: Content } | Reference>>
 }
 
-type Content = Readonly<Record<string, { readonly schema: Schema; readonly example?: Json }>>
+type Content = Readonly<Record<string, { readonly schema: Schema; readonly example?: object }>>
 
 interface Reference {
   readonly $ref: string
@@ -131,7 +130,7 @@ function field(t: PageContext['t'], operation: string, parameter: Parameter): Ht
     >${input}`
 }
 
-function bodyField(t: PageContext['t'], operation: string, example: Json = {}): Html {
+function bodyField(t: PageContext['t'], operation: string, example: object = {}): Html {
   const id = `${operation}-body`
   return html`<label for="${id}">${t.api.body}</label
     ><textarea id="${id}" name="body" rows="5" spellcheck="false">

@@ -1,16 +1,9 @@
 import { html } from '../../../../design/html.js'
+import type { Lag } from '../../../core/following/lags.js'
 import type { Health } from '../../../core/health/health.js'
 import { badge, empty, facts, heading, notice, section, stat, stats } from '../components/elements.js'
 import { table } from '../components/table.js'
 import { declarePage } from '../page.js'
-
-/** The part of a topic that a consumer has not processed yet. */
-export interface Lag {
-  readonly topic: string
-  readonly consumer: string
-  /** Events. */
-  readonly lag: number
-}
 
 export interface StatusSource {
   health(): Health

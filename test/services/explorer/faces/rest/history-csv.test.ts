@@ -51,7 +51,7 @@ async function linesOf(parts: AsyncGenerator<string>): Promise<string[]> {
 
 describe('the history of an address as a file', () => {
   it('has a line for each transaction, with the balance after it', async () => {
-    const lines = await linesOf(historyCsv(stateOf(), history, { isOnChain: () => true }))
+    const lines = await linesOf(historyCsv(stateOf(), history, () => true))
     expect(lines).toHaveLength(COUNT + 1)
     expect(lines[1]).toBe(`${txidOf(1)},1,0,2026-02-23T00:00:00.000Z,1,1`)
     expect(lines.at(-1)).toBe(
@@ -64,21 +64,22 @@ describe('the history of an address as a file', () => {
     const state = stateOf((from) => {
       if (from > 500) isOnChain = false
     })
-    const lines = await linesOf(historyCsv(state, history, { isOnChain: () => isOnChain }))
+    const lines = await linesOf(historyCsv(state, history, () => isOnChain))
     expect(lines.at(-1)).toBe('error,"A reorganisation has removed the state of this file: request it again"')
     expect(lines.length).toBeGreaterThan(400)
     expect(lines.length).toBeLessThan(COUNT)
     isOnChain = false
-    expect(
-      await linesOf(historyCsv(stateOf(), { ...history, count: 0 }, { isOnChain: () => false })),
-    ).toEqual(['txid,block_height,tx_index,timestamp,value_change,balance', lines.at(-1)])
+    expect(await linesOf(historyCsv(stateOf(), { ...history, count: 0 }, () => false))).toEqual([
+      'txid,block_height,tx_index,timestamp,value_change,balance',
+      lines.at(-1),
+    ])
   })
 
   it('ends with an error line when the database fails', async () => {
     const state = stateOf((from) => {
       if (from > 500) throw new DatabaseUnavailable('gone')
     })
-    const lines = await linesOf(historyCsv(state, history, { isOnChain: () => true }))
+    const lines = await linesOf(historyCsv(state, history, () => true))
     expect(lines.at(-1)).toBe('error,"Database unavailable"')
   })
 })
@@ -98,7 +99,8 @@ describe('an answer in parts', () => {
       }
     }
     const answer = { status: 200, headers: [], body: Buffer.alloc(0) }
-    const server = new Server({
+    const server = new Server()
+    server.serve({
       answer: () => Promise.resolve({ ...answer, parts: endless() }),
       refusal: () => undefined,
       observe: () => undefined,

@@ -1,10 +1,22 @@
 import { once } from 'node:events'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Feed, reactTo } from '../../../../../services/explorer/core/feed/feed.js'
-import { Server } from '../../../../../services/explorer/host/http/server.js'
+import { type Handlers, Server } from '../../../../../services/explorer/host/http/server.js'
 import { assertPortFree, freePort } from '../../../../../services/ports.js'
 import { until } from '../../../../harness/until.js'
 import { FeedClient } from '../../feed-client.js'
+
+function serverOf(handlers: Partial<Handlers> = {}): Server {
+  const server = new Server()
+  server.serve({
+    answer: () => ({ status: 200, headers: [], body: Buffer.from('{}') }),
+    observe: () => undefined,
+    refusal: () => undefined,
+    react: () => ({ replies: [] }),
+    ...handlers,
+  })
+  return server
+}
 
 describe('the server of sockets', () => {
   let server: Server
@@ -15,12 +27,7 @@ describe('the server of sockets', () => {
     feed = new Feed((channel, message) => {
       server.publish(channel, message)
     })
-    server = new Server({
-      answer: () => ({ status: 200, headers: [], body: Buffer.from('{}') }),
-      observe: () => undefined,
-      refusal: () => undefined,
-      react: (text) => reactTo(feed, text ?? ''),
-    })
+    server = serverOf({ react: (text) => reactTo(feed, text ?? '') })
     url = `http://127.0.0.1:${String(await server.listen('127.0.0.1', 0))}`
   })
   afterEach(() => {
@@ -103,14 +110,7 @@ describe('the server of sockets', () => {
   })
 
   it('shares a port with another server of the same explorer only', async () => {
-    const bare = () =>
-      new Server({
-        answer: () => ({ status: 200, headers: [], body: Buffer.alloc(0) }),
-        refusal: () => undefined,
-        observe: () => undefined,
-        react: () => ({ replies: [] }),
-      })
-    const [one, two, alone] = [bare(), bare(), bare()] as const
+    const [one, two, alone] = [serverOf(), serverOf(), serverOf()] as const
     const port = await freePort()
     await one.listen('127.0.0.1', port, true)
     await two.listen('127.0.0.1', port, true)
@@ -120,12 +120,7 @@ describe('the server of sockets', () => {
   })
 
   it('refuses a port that is in use', async () => {
-    const other = new Server({
-      answer: () => ({ status: 200, headers: [], body: Buffer.alloc(0) }),
-      refusal: () => undefined,
-      observe: () => undefined,
-      react: () => ({ replies: [] }),
-    })
+    const other = serverOf()
     await expect(other.listen('127.0.0.1', Number(new URL(url).port))).rejects.toThrow('in use')
     other.close()
   })

@@ -1,0 +1,36 @@
+import type { Logger } from '../../../pipelines/logger.js'
+import type { Limiter } from '../../limits/rate-limit.js'
+import type { Reader } from './answering/reader.js'
+import type { SendTransaction } from './commands/send-transaction.js'
+import type { AddressFeed } from './feed/address-feed.js'
+import type { Feed } from './feed/feed.js'
+import type { Lag } from './following/lags.js'
+import type { Health } from './health/health.js'
+import type { Read } from './reads/read.js'
+
+/** The commands that change something outside of the explorer. */
+export interface Commands {
+  readonly sendTransaction: SendTransaction
+  /** Limits the transactions of each client. Not set: no limit. */
+  readonly limit: Limiter | undefined
+}
+
+/** The part of an explorer that every face uses: no face sees tables, followers or the state behind it. */
+export interface Core {
+  /** The declared reads. */
+  readonly reads: readonly Read[]
+  /** Answers a read, or runs an operation of several reads on one state. */
+  readonly reader: Reader
+  /** The channels. */
+  readonly feed: Feed
+  /** The changes of scripts. */
+  readonly addresses: AddressFeed
+  /** Not set: transactions are not broadcast. */
+  readonly commands: Commands | undefined
+  readonly health: () => Health
+  /** Returns the parts of the log's topics that are not processed yet. */
+  readonly lags: () => Promise<readonly Lag[]>
+  readonly logger: Logger
+  /** Counts and logs an error that is no failure of a request. @param what the route or method, for the log. */
+  readonly defect: (error: unknown, what: string) => void
+}

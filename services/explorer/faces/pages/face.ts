@@ -1,0 +1,27 @@
+import type { Core } from '../../core/core.js'
+import type { HttpFace } from '../face.js'
+import { loadAssets } from './assets.js'
+import { Site } from './site.js'
+import type { OpenApi } from './views/api.js'
+
+interface PagesParts {
+  readonly core: Core
+  /** Returns the description of the API, as JSON. */
+  readonly openApi: () => string
+  /** The path below which clients reach the explorer. */
+  readonly basePath: string | undefined
+  /** The public URL of the documentation. Not set: `docsPort` at the host of each request. */
+  readonly docsUrl: string | undefined
+  readonly docsPort: number | undefined
+}
+
+/** Returns the face of the pages for people. */
+export const pagesFace = ({ core, openApi, basePath, docsUrl, docsPort }: PagesParts): HttpFace =>
+  new Site({
+    assets: loadAssets(basePath),
+    status: core,
+    openApi: () => JSON.parse(openApi()) as OpenApi,
+    reader: core.reader,
+    docsUrl,
+    docsPort,
+  })

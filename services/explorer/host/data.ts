@@ -1,0 +1,25 @@
+import { Definitions } from '../core/definitions/definitions.js'
+import { State } from '../core/state/state.js'
+import { AvailableDatabase } from '../core/tables/availability.js'
+import { ServingTables } from '../core/tables/serving-tables.js'
+import { Tables } from '../core/tables/tables.js'
+import type { ExplorerOptions } from './options.js'
+
+/** The data of an explorer: the tables, the state that followers load from them, and the operator's definitions. */
+export interface Data {
+  readonly database: AvailableDatabase
+  readonly tables: ServingTables
+  readonly state: State
+  readonly definitions: Definitions
+}
+
+/** Builds the data of an explorer, all of it empty. */
+export function dataOf({ db, logger, definitions = {} }: ExplorerOptions): Data {
+  const database = new AvailableDatabase(db, logger)
+  return {
+    database,
+    tables: new ServingTables(new Tables(database)),
+    state: new State(),
+    definitions: new Definitions(definitions, logger),
+  }
+}

@@ -1,0 +1,43 @@
+import type { Logger } from '../../../pipelines/logger.js'
+import type { EventLog } from '../../../pipelines/log/port.js'
+import type { Database } from '../../../pipelines/tables/clickhouse.js'
+import type { DefinitionPaths } from '../core/definitions/definitions.js'
+import type { Member } from './processes/member.js'
+
+export interface ExplorerOptions {
+  readonly host?: string
+  /** The port of HTTP and WebSocket; 0 for a free one. */
+  readonly port: number
+  /** The port of gRPC; 0 for a free one. Not set: no gRPC. */
+  readonly grpcPort?: number
+  readonly db: Database
+  readonly log: EventLog
+  readonly logger: Logger
+  /** Requests to /api/v1 per client and minute; 0, the default, for no limit. */
+  readonly rateLimitPerMinute?: number
+  /** The number of trusted proxies, which each append to X-Forwarded-For. */
+  readonly trustedProxyHops?: number
+  /** True if `tx/send` sends transactions to the node. */
+  readonly broadcast?: boolean
+  /** Transactions to send per client and minute; 0, the default, for no limit. */
+  readonly broadcastRateLimitPerMinute?: number
+  /** Returns the URL of the node's RPC, undefined if there is none now. Not set: none. */
+  readonly locateNode?: () => Promise<string | undefined>
+  /** Milliseconds between two rounds of the continuous audit; 0 for no audit. */
+  readonly auditEveryMs?: number
+  /** The node's data directory, if it is on this machine. */
+  readonly nodeDataDir?: string | undefined
+  /** The token that node health requires. Not set: no authentication. */
+  readonly healthToken?: string | undefined
+  /** Files of labels and mining pools, edited by the operator. */
+  readonly definitions?: DefinitionPaths
+  /** Base units: the channel `whale-alerts` publishes transactions that move more. */
+  readonly whaleMinValue?: bigint
+  /** The public URL of the documentation, to which pages link. Not set: `docsPort` at the host of each request. */
+  readonly docsUrl?: string | undefined
+  readonly docsPort?: number
+  /** The path below which clients reach the explorer. Not set: the root. */
+  readonly basePath?: string | undefined
+  /** Set if this is one of several processes that share the ports. */
+  readonly member?: Member | undefined
+}

@@ -1,0 +1,59 @@
+import { AddressFeed } from '../core/feed/address-feed.js'
+import { Feed } from '../core/feed/feed.js'
+import { FeedWriter } from '../core/feed/feed-writer.js'
+import { WhaleWatch } from '../core/feed/whale-watch.js'
+import { HeadFollower } from '../core/following/head-follower.js'
+import { MempoolFollower } from '../core/following/mempool-follower.js'
+import { WHALE_VALUE } from '../core/reads/mempool/whales.js'
+import { Tables } from '../core/tables/tables.js'
+import type { Data } from './data.js'
+import type { Server } from './http/server.js'
+import type { Metrics } from './metrics.js'
+import type { ExplorerOptions } from './options.js'
+
+/** The followers of the log, which change the state, and the feed in which they publish the changes. */
+export interface Publishing {
+  readonly feed: Feed
+  readonly addresses: AddressFeed
+  readonly writer: FeedWriter
+  readonly mempool: MempoolFollower
+  readonly heads: HeadFollower
+}
+
+/** Builds feed and followers. @param server sends the events to clients of WebSocket. */
+export function publishingOf(
+  { state, database, tables, definitions }: Data,
+  { db, log, logger, member, whaleMinValue: threshold = WHALE_VALUE }: ExplorerOptions,
+  { server, metrics }: { readonly server: Server; readonly metrics: Metrics },
+): Publishing {
+  const onDefect = (): void => {
+    metrics.defect('follower')
+  }
+  const onIndexerDefect = (): void => {
+    // All processes receive the same report.
+    if (member?.isFirst !== false) metrics.defect('materializer')
+  }
+  const feed = new Feed((channel, message) => {
+    server.publish(channel, message)
+  }, member?.offer)
+  const whales = new WhaleWatch({ feed, state, tables, definitions, threshold })
+  const writer = new FeedWriter(feed, state, tables, whales)
+  const mempool = new MempoolFollower({ state, feed, log, tables, whales, logger, onDefect })
+  const heads = new HeadFollower({
+    state,
+    writer,
+    mempool,
+    log,
+    db,
+    tables,
+    tablesOf: (other) => new Tables(database.on(other)),
+    logger,
+    onDefect,
+    onIndexerDefect,
+  })
+  const refreshHeads = (): void => {
+    heads.refresh()
+  }
+  const addresses = new AddressFeed({ state, tables, logger, onDefect, refreshHeads })
+  return { feed, addresses, writer, mempool, heads }
+}

@@ -1,0 +1,100 @@
+import { type Limiter, RateLimit } from '../../limits/rate-limit.js'
+import { Token } from '../../token.js'
+import { Reader } from '../core/answering/reader.js'
+import { transactionSender } from '../core/commands/send-transaction.js'
+import type { Core } from '../core/core.js'
+import { consumerLags } from '../core/following/lags.js'
+import { AuditWatch } from '../core/health/audit-watch.js'
+import { type Health, healthOf } from '../core/health/health.js'
+import { Broadcaster } from '../core/node/broadcaster.js'
+import { NodeWatch } from '../core/node/node-health.js'
+import { READS } from '../core/reads/index.js'
+import type { Data } from './data.js'
+import type { Server } from './http/server.js'
+import type { Metrics } from './metrics.js'
+import type { ExplorerOptions } from './options.js'
+import type { LimitName } from './processes/messages.js'
+import type { Publishing } from './publishing.js'
+
+const AUDIT_EVERY_MS = 30_000
+
+/** The core with the watches that belong to it. */
+export interface Reading {
+  readonly core: Core
+  readonly audit: AuditWatch
+  /** The health of this process alone. */
+  readonly ownHealth: () => Health
+  close(): void
+}
+
+/** Builds the core that the faces share. */
+export function readingOf(
+  data: Data,
+  { feed, addresses, heads, mempool }: Publishing,
+  options: ExplorerOptions,
+  { server, metrics }: { readonly server: Server; readonly metrics: Metrics },
+): Reading {
+  const { state, database, tables } = data
+  const { log, logger, member, healthToken, nodeDataDir: dataDir } = options
+  const { locateNode: locate = () => Promise.resolve(undefined) } = options
+  const { auditEveryMs: everyMs = AUDIT_EVERY_MS * (member?.size ?? 1) } = options
+  const audit = new AuditWatch({
+    state,
+    database,
+    locate,
+    logger,
+    everyMs,
+    // A getter, because the database may be replaced: it must be read in the same turn as the state.
+    get db() {
+      return heads.db
+    },
+  })
+  const node = new NodeWatch({ locate, dataDir, logger })
+  const broadcaster = new Broadcaster({ locate, logger })
+  const reader = new Reader({
+    ...data,
+    node,
+    token: healthToken === undefined ? undefined : new Token(healthToken),
+    limit: limitOf('requests', options.rateLimitPerMinute, options),
+    refreshHeads: () => {
+      heads.refresh()
+    },
+  })
+  const ownHealth = (): Health => healthOf({ state, database, audit: audit.result }, server.clients)
+  const core: Core = {
+    reads: READS,
+    reader,
+    feed,
+    addresses,
+    commands:
+      options.broadcast === true
+        ? {
+            sendTransaction: transactionSender(broadcaster, { state, tables }),
+            limit: limitOf('broadcasts', options.broadcastRateLimitPerMinute, options),
+          }
+        : undefined,
+    health: () => member?.healthOf(ownHealth()) ?? ownHealth(),
+    lags: () => consumerLags(log, { committed: heads.next - 1, node: mempool.next - 1 }),
+    logger,
+    defect: (error, what) => {
+      metrics.defect('http')
+      logger.error({ err: error, what }, 'request failed')
+    },
+  }
+  const close = (): void => {
+    node.close()
+    broadcaster.close()
+    audit.close()
+  }
+  return { core, audit, ownHealth, close }
+}
+
+/** Returns a rate limit, which the processes of an explorer share. @param most requests per client and minute; 0 for no limit. */
+function limitOf(
+  name: LimitName,
+  most: number | undefined,
+  { member, trustedProxyHops: trustedHops = 0 }: ExplorerOptions,
+): Limiter | undefined {
+  if (most === undefined || most === 0) return undefined
+  return member?.limit(name, most, trustedHops) ?? new RateLimit({ name, most, trustedHops })
+}

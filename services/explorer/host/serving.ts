@@ -1,0 +1,76 @@
+import { StartRefused } from '../../../pipelines/errors.js'
+import type { Core } from '../core/core.js'
+import { addressText } from '../core/feed/address-feed.js'
+import { failure, reactTo } from '../core/feed/feed.js'
+import type { HttpFace, ListenerFace } from '../faces/face.js'
+import { graphqlFace } from '../faces/graphql/face.js'
+import { grpcFace } from '../faces/grpc/face.js'
+import { pagesFace } from '../faces/pages/face.js'
+import { Documents } from '../faces/rest/description/documents.js'
+import { restFace } from '../faces/rest/face.js'
+import { websocketFace } from '../faces/websocket/face.js'
+import { ReadAnswers } from '../http/read-answers.js'
+import { Dispatcher } from './http/dispatch.js'
+import type { Server } from './http/server.js'
+import type { Metrics } from './metrics.js'
+import type { ExplorerOptions } from './options.js'
+import { type MetricsText, statusRoutes } from './status.js'
+
+/** The faces of an explorer. Those of HTTP are attached to its server. */
+export interface Serving {
+  readonly grpc: ListenerFace
+}
+
+/** Builds the faces, and attaches those of HTTP to the server. @throws StartRefused if a path is not free. */
+export function servingOf(
+  core: Core,
+  { docsUrl, docsPort, basePath, healthToken, member }: ExplorerOptions,
+  { server, metrics }: { readonly server: Server; readonly metrics: Metrics },
+): Serving {
+  const { reader, reads, feed, addresses } = core
+  const answers = new ReadAnswers(reader)
+  const enabled = { hasToken: healthToken !== undefined, hasBroadcast: core.commands !== undefined, basePath }
+  const documents = new Documents(reads, enabled)
+  const metricsText: MetricsText = member?.metricsText ?? (() => metrics.text())
+  const openApi = (): string => documents.of('openapi').body.toString()
+  // One line for each face; of two with the same path, the first one answers.
+  const faces: readonly HttpFace[] = [
+    restFace({ core, answers, documents }),
+    pagesFace({ core, openApi, basePath, docsUrl, docsPort }),
+    graphqlFace(core, basePath),
+    websocketFace(),
+    statusRoutes(core, metricsText),
+  ]
+  const dispatcher = new Dispatcher({ faces, reader, answers, defect: core.defect })
+  assertFree(basePath, dispatcher)
+  server.serve({
+    answer: (request) => dispatcher.answer(request),
+    ready: (url, head) => dispatcher.ready(url, head),
+    refusal: (request) => dispatcher.socketRefusal(request),
+    observe: (path, answer, seconds) => {
+      metrics.observe(answer.route ?? dispatcher.patternOf(path), answer, seconds)
+    },
+    subscribeAddress: (address, since, send) =>
+      addresses.subscribe(address, since, (message) => {
+        send(addressText(message))
+      }),
+    react: (text) => (text === undefined ? failure('messages must be text') : reactTo(feed, text)),
+    protocols: faces.flatMap(({ sockets = [] }) => sockets),
+  })
+  const grpc = grpcFace(core, (method, code, seconds) => {
+    metrics.observeCall(method, code, seconds)
+    if (code === 'INTERNAL') metrics.defect('grpc')
+  })
+  return { grpc }
+}
+
+/**
+ * Checks that the path below which clients reach the explorer is none of its own: below `/block`, a proxy that removes the path could
+ * not be distinguished from one that does not. @throws StartRefused.
+ */
+function assertFree(basePath = '', dispatcher: Dispatcher): void {
+  const [, first = ''] = basePath.split('/')
+  const paths = [`/${first}`, `/${first}/x`].filter((path) => dispatcher.patternOf(path) !== 'unknown')
+  if (first !== '' && (paths.length > 0 || `/${first}` === '/api'))
+    throw new StartRefused(`BASE_PATH ${basePath} is a path of the explorer itself: choose another one`)
+}

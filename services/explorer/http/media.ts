@@ -1,0 +1,22 @@
+import type { CachedAnswer } from '../core/answering/cached-answer.js'
+
+/** The way in which a browser has to treat an answer that is not data: the `media` of an encoding. */
+export interface Media {
+  /** The header `content-type`. */
+  readonly type: string
+  /** The header `content-security-policy`. Not set: that of data, which allows nothing. */
+  readonly policy?: string
+  /** Returns whether an answer is for readers with this header `accept-language`. */
+  readonly isFor: (acceptLanguage: string) => boolean
+}
+
+/** Returns the media of an answer; undefined for JSON. */
+export const mediaOf = ({ media }: CachedAnswer): Media | undefined => media as Media | undefined
+
+/** Returns whether an If-None-Match header contains the tag; `*` and weak tags match as RFC 9110 defines. */
+export function matchesTag(header: string, etag: string): boolean {
+  return header.split(',').some((part) => {
+    const tag = part.trim().replace(/^W\//, '')
+    return tag === '*' || tag === etag
+  })
+}
