@@ -28,7 +28,7 @@ const SLOW = [
   'test/services/explorer/core/{reads/faces,state/days,following/upgrade-follower}.test.ts',
   'test/services/explorer/faces/{rest/description/served,graphql/hostile,grpc/subscription}.test.ts',
   'test/services/explorer/host/processes/leases.test.ts',
-  'test/services/limits/rate-limit.test.ts',
+  'test/services/access/rate-limit.test.ts',
   'test/services/rpc/cancelled-calls.test.ts',
   'test/services/simnode/simulation.test.ts',
 ]

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { NOT_FOUND, JsonRpcError, TipWaits } from '../services/json-rpc.js'
+import { NOT_FOUND, JsonRpcError, TipWaits } from '../services/http/json-rpc.js'
 import { Faults } from '../services/simnode/faults.js'
 import { Rpc } from '../services/simnode/rpc/methods.js'
 import { serveMethods } from '../services/simnode/rpc/server.js'

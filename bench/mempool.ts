@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { NodeClient } from '../pipelines/node/client.js'
-import { freePort } from '../services/ports.js'
+import { freePort } from '../services/process/ports.js'
 import { ServiceProcess } from '../test/harness/processes.js'
 import { settled, withProcesses } from './processes.js'
 import type { Figure } from './report.js'

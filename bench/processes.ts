@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { freePort } from '../services/ports.js'
+import { freePort } from '../services/process/ports.js'
 import { ServiceProcess } from '../test/harness/processes.js'
 
 /** Starts one of the project's processes. */

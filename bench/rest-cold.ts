@@ -1,4 +1,4 @@
-import { freePort } from '../services/ports.js'
+import { freePort } from '../services/process/ports.js'
 import { Cache } from './cache.js'
 import { type ChainSize, frozenTables, type LargeChain, largeChain, shuffled, Supply } from './large-chain.js'
 import { type LoadTool, loadTool } from './load-tool.js'

@@ -8,7 +8,7 @@ import {
   RetrievalService,
   StatusResponse_Semantic,
 } from '../proto/gen/headwater/retrieval/v1/retrieval_pb.js'
-import { freePort } from '../services/ports.js'
+import { freePort } from '../services/process/ports.js'
 import { rpcClient, type RpcClient } from '../services/rpc/client.js'
 import { modelFolder } from '../test/harness/model.js'
 import type { ServiceProcess } from '../test/harness/processes.js'

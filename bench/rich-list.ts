@@ -6,7 +6,7 @@ import { Database } from '../pipelines/tables/clickhouse.js'
 import type { Head } from '../pipelines/tables/head.js'
 import { migrate } from '../pipelines/tables/migrate.js'
 import { newestRanking, richest } from '../pipelines/tables/lists/ranking.js'
-import { freePort } from '../services/ports.js'
+import { freePort } from '../services/process/ports.js'
 import { settled, withProcesses } from './processes.js'
 import type { Figure } from './report.js'
 

@@ -1,6 +1,6 @@
 type Write = (fields: object, message: string) => void
 
-/** The logger of a stage; implemented by services/logger.ts. */
+/** The logger of a stage; implemented by services/process/logger.ts. */
 export interface Logger {
   readonly debug: Write
   readonly info: Write

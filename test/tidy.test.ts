@@ -25,6 +25,9 @@ const PIPELINES: Readonly<Record<string, readonly string[]>> = {
   retrieval: ['content'],
 }
 
+/** The folders of services/ that all services may import. */
+const SHARED_SERVICES = ['access', 'design', 'http', 'metrics', 'process', 'rpc']
+
 /** The modules that the pure folder may import beside its own. */
 const PURE = new Set(['node:crypto', '@scure/base'])
 
@@ -72,7 +75,7 @@ function hits(paths: readonly string[], rules: Readonly<Record<string, RegExp>>)
 
 describe('imports', () => {
   it('are found', () => {
-    expect(imports('services/logger.ts')).toContain('pino')
+    expect(imports('services/process/logger.ts')).toContain('pino')
     expect(imports('services/engine/engine.ts')).toContain('services/engine/settings.ts')
   })
 
@@ -116,11 +119,7 @@ function mayImport(from: string, to: string): boolean {
     return toTop === 'pipelines' && (toFolder === folder || (PIPELINES[folder] ?? []).includes(toFolder))
   }
   if (toTop === 'services')
-    return (
-      toFolder === folder ||
-      ['design', 'limits', 'rpc'].includes(toFolder) ||
-      /^services\/[a-z-]+\.ts$/.test(to)
-    )
+    return toFolder === folder || SHARED_SERVICES.includes(toFolder) || /^services\/[a-z-]+\.ts$/.test(to)
   return toTop === 'pipelines' || toTop === 'proto'
 }
 

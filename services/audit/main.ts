@@ -6,11 +6,11 @@ import { NodeClient } from '../../pipelines/node/client.js'
 import { Database } from '../../pipelines/tables/clickhouse.js'
 import { servingDatabase } from '../../pipelines/tables/serving.js'
 import { loadConfig } from '../config.js'
-import { presentEngineUrl, presentNodeUrl } from '../discovery.js'
-import { openEventLog } from '../event-log.js'
-import { runCommand } from '../lifecycle.js'
-import { createLogger } from '../logger.js'
-import { Progress } from '../progress.js'
+import { presentEngineUrl, presentNodeUrl } from '../process/discovery.js'
+import { openEventLog } from '../process/event-log.js'
+import { runCommand } from '../process/lifecycle.js'
+import { createLogger } from '../process/logger.js'
+import { Progress } from '../process/progress.js'
 
 const USAGE = `npm run audit -- [options]
 Compares the index with the node. Exit status: 0 no difference, 1 differences, 2 the audit could not be made.

@@ -1,6 +1,6 @@
 import { openContent } from '../../pipelines/content/store.js'
 import type { Config } from '../config.js'
-import { createLogger } from '../logger.js'
+import { createLogger } from '../process/logger.js'
 
 /** A line of the report. */
 interface Line {

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { FolderInUse } from '../../pipelines/errors.js'
 import type { Logger } from '../../pipelines/logger.js'
 import { LOST_WRITES } from '../../pipelines/tables/lost-writes.js'
-import { freePort, PortTaken } from '../ports.js'
+import { freePort, PortTaken } from '../process/ports.js'
 import { engineSettings, type Settings } from './settings.js'
 
 const HOST = '127.0.0.1'

@@ -1,9 +1,9 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { announceEndpoint, withdrawEndpoint } from '../discovery.js'
-import { runService, untilAborted, type ServiceContext } from '../lifecycle.js'
-import { PortTaken } from '../ports.js'
+import { announceEndpoint, withdrawEndpoint } from '../process/discovery.js'
+import { runService, untilAborted, type ServiceContext } from '../process/lifecycle.js'
+import { PortTaken } from '../process/ports.js'
 import { startEngine, type Engine, type EngineOptions } from './engine.js'
 
 /** An engine whose parent was killed needs a moment to close its tables; a running one keeps its folder. */

@@ -1,6 +1,6 @@
 import cluster from 'node:cluster'
 import { setFlagsFromString } from 'node:v8'
-import { runService } from '../lifecycle.js'
+import { runService } from '../process/lifecycle.js'
 
 // After a collection the heap may grow by three quarters. By default it grows to several times its size: under load, an explorer
 // that holds 60 MB would take more than 400. With half there are so many collections that under overload on two cores it answers

@@ -3,9 +3,9 @@ import { offsetOf } from '../../pipelines/events/positions.js'
 import type { LogObserver } from '../../pipelines/log/observed.js'
 import type { MaterializerObserver } from '../../pipelines/materialize/materializer.js'
 import type { Head } from '../../pipelines/tables/head.js'
-import type { Health } from '../observation.js'
-import { ProcessMetrics } from '../process-metrics.js'
-import { Vitals } from '../vitals.js'
+import type { Health } from '../metrics/observation.js'
+import { ProcessMetrics } from '../metrics/process-metrics.js'
+import { Vitals } from '../metrics/vitals.js'
 
 export interface MaterializerSources {
   /** Returns the newest head of the active materializer; undefined before the first head and on a standby. */

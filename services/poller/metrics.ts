@@ -3,9 +3,9 @@ import type { Topic } from '../../pipelines/log/port.js'
 import type { RpcAttempt } from '../../pipelines/node/client.js'
 import { NodeFaultError } from '../../pipelines/node/errors.js'
 import type { PollerObserver, PollerState } from '../../pipelines/poll/poller.js'
-import type { Health } from '../observation.js'
-import { ProcessMetrics } from '../process-metrics.js'
-import { Vitals } from '../vitals.js'
+import type { Health } from '../metrics/observation.js'
+import { ProcessMetrics } from '../metrics/process-metrics.js'
+import { Vitals } from '../metrics/vitals.js'
 
 /** The metrics of the poller and its answer to `/health`. */
 export class PollerMetrics extends ProcessMetrics implements PollerObserver, LogObserver {

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { StartRefused, UsageError } from '../../pipelines/errors.js'
-import { runService, untilAborted } from '../lifecycle.js'
+import { runService, untilAborted } from '../process/lifecycle.js'
 import { startRecordedNode, type RecordedNodeOptions } from './node.js'
 
 const USAGE = 'npm run recorded-node -- --timeline FILE --port N [--frame K]'

@@ -11,7 +11,7 @@ import {
   JsonRpcError,
   scriptToScan,
   TYPE_ERROR,
-} from '../json-rpc.js'
+} from '../http/json-rpc.js'
 import type { Playback, PlayedBlock, TxInBlock } from './playback.js'
 import type { RecordedBlock } from './timeline.js'
 

@@ -1,4 +1,4 @@
-import { type Answer, answerCalls, serveNode, TipWaits } from '../json-rpc.js'
+import { type Answer, answerCalls, serveNode, TipWaits } from '../http/json-rpc.js'
 import { callMethod } from './methods.js'
 import { Playback } from './playback.js'
 import { Timeline } from './timeline.js'

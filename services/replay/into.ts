@@ -6,7 +6,7 @@ import { Successor } from '../../pipelines/materialize/rebuild/successor.js'
 import { loadChainView } from '../../pipelines/tables/chain-view.js'
 import type { Database } from '../../pipelines/tables/clickhouse.js'
 import { noteServing } from '../../pipelines/tables/serving.js'
-import type { Progress } from '../progress.js'
+import type { Progress } from '../process/progress.js'
 
 export interface IntoParts {
   /** The database in `CLICKHOUSE_DATABASE`. */

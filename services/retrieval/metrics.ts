@@ -1,6 +1,6 @@
 import type { RetrievalStatus } from '../../pipelines/retrieval/retrieval.js'
 import type { JobProgress } from '../../pipelines/pace.js'
-import { MetricSet } from '../prometheus.js'
+import { MetricSet } from '../metrics/prometheus.js'
 
 /** The metrics of the retrieval worker. */
 export class Metrics extends MetricSet {

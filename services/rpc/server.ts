@@ -1,7 +1,7 @@
 import { Server, ServerCredentials, type ServerOptions } from '@grpc/grpc-js'
 import { Health } from '../../proto/gen/health/v1/health_pb.js'
 import type { Logger } from '../../pipelines/logger.js'
-import { assertPortFree, hostInUrl } from '../ports.js'
+import { assertPortFree, hostInUrl } from '../process/ports.js'
 import { serviceDefinition } from './definition.js'
 import { RpcError } from './error.js'
 import { type Calls, implementation, type RpcService } from './handlers.js'

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { announceEndpoint, withdrawEndpoint } from '../discovery.js'
-import { runService, untilAborted } from '../lifecycle.js'
+import { announceEndpoint, withdrawEndpoint } from '../process/discovery.js'
+import { runService, untilAborted } from '../process/lifecycle.js'
 import { Simnode } from './node.js'
 import { readCommandLine, USAGE } from './options.js'
 

@@ -1,5 +1,5 @@
 import { type Network, REGTEST } from '../../pipelines/chain/networks.js'
-import { type NodeServer, TipWaits } from '../json-rpc.js'
+import { type NodeServer, TipWaits } from '../http/json-rpc.js'
 import { eraseChain, openChain, writeSnapshot } from './chain/chain-files.js'
 import { type ChainOptions, SimChain } from './chain/sim-chain.js'
 import { control } from './control.js'

@@ -4,9 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { StartRefused } from '../../pipelines/errors.js'
 import { childEnvironment } from '../config.js'
-import { runService, untilAborted, type ServiceContext } from '../lifecycle.js'
-import { availablePort, EXPLORER_GRPC, EXPLORER_HTTP, hostInUrl, reachable } from '../ports.js'
-import { launchScript, Supervised } from '../supervised.js'
+import { runService, untilAborted, type ServiceContext } from '../process/lifecycle.js'
+import { availablePort, EXPLORER_GRPC, EXPLORER_HTTP, hostInUrl, reachable } from '../process/ports.js'
+import { launchScript, Supervised } from '../process/supervised.js'
 import { holdFolder } from './only-one.js'
 
 const LOOK_AGAIN_MS = 100

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FolderInUse } from '../../pipelines/errors.js'
 import { holdFile } from '../../pipelines/log/embedded/record-file.js'
-import { isAlive } from '../discovery.js'
-import { isOpen } from '../ports.js'
+import { isAlive } from '../process/discovery.js'
+import { isOpen } from '../process/ports.js'
 
 /** The time to wait for the process id of the holder, which writes it as soon as it has the lock. */
 const HOLDER_MS = 2_000

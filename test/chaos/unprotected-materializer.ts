@@ -9,9 +9,9 @@ import { WRITERS } from '../../pipelines/tables/schema.js'
 import { Database } from '../../pipelines/tables/clickhouse.js'
 import type { Columns, EncodedRows } from '../../pipelines/tables/rowbinary.js'
 import { ChainEventSchema } from '../../proto/gen/headwater/events/v1/events_pb.js'
-import { engineUrl } from '../../services/discovery.js'
-import { openEventLog } from '../../services/event-log.js'
-import { runService } from '../../services/lifecycle.js'
+import { engineUrl } from '../../services/process/discovery.js'
+import { openEventLog } from '../../services/process/event-log.js'
+import { runService } from '../../services/process/lifecycle.js'
 
 class Unfenced extends Database {
   override async insert<C extends Columns>(rows: EncodedRows<C>): Promise<void> {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from 'node:net'
 import { until } from '../harness/until.js'
-import { freePort } from '../../services/ports.js'
+import { freePort } from '../../services/process/ports.js'
 import { ran } from './tools.js'
 
 /** The local ports of the servers behind the proxy. */

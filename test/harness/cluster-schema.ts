@@ -3,7 +3,7 @@ import { readMigrations } from '../../pipelines/tables/migrate.js'
 import { replicatedTable } from '../../pipelines/tables/cluster/replicas.js'
 import { LOCAL } from '../../pipelines/tables/cluster/shards.js'
 import { type Engine, startEngine } from '../../services/engine/engine.js'
-import { freePort } from '../../services/ports.js'
+import { freePort } from '../../services/process/ports.js'
 
 /** A table as the server describes it. */
 export interface Made {

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import type { Database } from '../../pipelines/tables/clickhouse.js'
 import { onEachServer } from '../../pipelines/tables/cluster/shards.js'
 import { type Engine, startEngine } from '../../services/engine/engine.js'
-import { freePort } from '../../services/ports.js'
+import { freePort } from '../../services/process/ports.js'
 import { onOneServer, statementsOf } from './cluster-schema.js'
 
 const CLUSTER = 'test'

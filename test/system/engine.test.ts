@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Database } from '../../pipelines/tables/clickhouse.js'
 import { FolderInUse } from '../../pipelines/errors.js'
 import { startEngine, type Engine, type EngineOptions } from '../../services/engine/engine.js'
-import { PortTaken } from '../../services/ports.js'
+import { PortTaken } from '../../services/process/ports.js'
 
 const SMALL = { memoryBytes: 1024 ** 3 }
 

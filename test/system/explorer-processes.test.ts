@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { ReadsService } from '../../proto/gen/headwater/reads/v1/reads_pb.js'
-import { assertPortFree, freePort } from '../../services/ports.js'
+import { assertPortFree, freePort } from '../../services/process/ports.js'
 import { rpcClient } from '../../services/rpc/client.js'
 import { startSimnode } from '../../services/simnode/node.js'
 import { Database } from '../../pipelines/tables/clickhouse.js'
@@ -15,7 +15,7 @@ import { dropDatabase } from '../harness/engine.js'
 import { ServiceProcess } from '../harness/processes.js'
 import { until } from '../harness/until.js'
 import { FeedClient, type FeedEvent } from '../services/explorer/feed-client.js'
-import { valueOf } from '../services/prometheus-text.js'
+import { valueOf } from '../services/metrics/prometheus-text.js'
 
 const PROCESSES = 3
 const LIMIT = 50

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { kafkaLibraries } from '../../services/kafka/libraries.js'
-import { freePort, isOpen } from '../../services/ports.js'
+import { freePort, isOpen } from '../../services/process/ports.js'
 import { KAFKA_LIBRARIES } from '../harness/kafka.js'
 import { WITHOUT_KAFKA } from '../harness/without-kafka.js'
 import { until } from '../harness/until.js'
@@ -117,7 +117,7 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('a log on brokers with TLS and SASL
   /** Writes and reads in a process of its own, with the settings of an operator. */
   async function carry(settings: Record<string, string>): Promise<string> {
     const code = `
-      const { openEventLog } = await import(${JSON.stringify(join(process.cwd(), 'dist/services/event-log.js'))})
+      const { openEventLog } = await import(${JSON.stringify(join(process.cwd(), 'dist/services/process/event-log.js'))})
       const { loadConfig } = await import(${JSON.stringify(join(process.cwd(), 'dist/services/config.js'))})
       const silent = new Proxy({}, { get: () => () => undefined })
       try {

@@ -10,7 +10,7 @@ import {
   ReadsService,
   RecentTransactionsResponseSchema,
 } from '../../proto/gen/headwater/reads/v1/reads_pb.js'
-import { freePort } from '../../services/ports.js'
+import { freePort } from '../../services/process/ports.js'
 import { rpcClient } from '../../services/rpc/client.js'
 import { type Simnode, startSimnode } from '../../services/simnode/node.js'
 import { largeChain } from '../harness/large-chain.js'

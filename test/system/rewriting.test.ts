@@ -12,7 +12,7 @@ import { type Head, headsAfter, latestHead } from '../../pipelines/tables/head.j
 import { rewrittenName } from '../../pipelines/tables/migrate.js'
 import { notesOf, servingDatabase } from '../../pipelines/tables/serving.js'
 import { claimWriting, Superseded } from '../../pipelines/tables/writers.js'
-import { freePort } from '../../services/ports.js'
+import { freePort } from '../../services/process/ports.js'
 import { type Simnode, startSimnode } from '../../services/simnode/node.js'
 import { expectSameRows } from '../harness/clean-index.js'
 import { copyHeadsTo, earlierForm } from '../harness/earlier-form.js'

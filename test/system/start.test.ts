@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { freePort } from '../../services/ports.js'
+import { freePort } from '../../services/process/ports.js'
 import { until } from '../harness/until.js'
 
 const ROOT = resolve(import.meta.dirname, '../..')

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { type Simnode, startSimnode } from '../../services/simnode/node.js'
 import { getAnswer } from '../harness/pipeline.js'
-import { freePort } from '../../services/ports.js'
+import { freePort } from '../../services/process/ports.js'
 import { ServiceProcess } from '../harness/processes.js'
 import { until } from '../harness/until.js'
 

@@ -1,6 +1,6 @@
 import { createUIMessageStream, pipeUIMessageStreamToResponse } from 'ai'
-import { limitHeaders, type RateLimit } from '../../limits/rate-limit.js'
-import type { Token } from '../../token.js'
+import { limitHeaders, type RateLimit } from '../../access/rate-limit.js'
+import type { Token } from '../../access/token.js'
 import { AnswerFailed } from './answerer.js'
 import type { Assistant, Streamed } from './assistant.js'
 import { questionOf, turnsOf } from './conversation.js'

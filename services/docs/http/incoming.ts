@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { addressBytes, type Origin } from '../../limits/client-address.js'
+import { addressBytes, type Origin } from '../../access/client-address.js'
 import { Refusal } from '../ask/reply.js'
 
 /** The maximum length of a URL, in characters. Those that have a meaning have some hundreds at most. */

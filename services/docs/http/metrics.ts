@@ -2,7 +2,7 @@ import {
   StatusResponse_Semantic as Semantic,
   type StatusResponse,
 } from '../../../proto/gen/headwater/retrieval/v1/retrieval_pb.js'
-import { MetricSet } from '../../prometheus.js'
+import { MetricSet } from '../../metrics/prometheus.js'
 
 /** The sources of the gauges, which are read at each scrape. */
 export interface MetricSources {

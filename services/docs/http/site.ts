@@ -1,4 +1,4 @@
-import { hostInUrl } from '../../ports.js'
+import { hostInUrl } from '../../process/ports.js'
 import type { Incoming } from './incoming.js'
 
 /** A host name or address with an optional port, as in a Host header. No other value is inserted into a page. */

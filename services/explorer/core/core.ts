@@ -1,5 +1,5 @@
 import type { Logger } from '../../../pipelines/logger.js'
-import type { Limiter } from '../../limits/rate-limit.js'
+import type { Limiter } from '../../access/rate-limit.js'
 import type { Reader } from './answering/reader.js'
 import type { SendTransaction } from './commands/send-transaction.js'
 import type { AddressFeed } from './feed/address-feed.js'

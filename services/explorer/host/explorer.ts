@@ -1,6 +1,6 @@
 import type { Logger } from '../../../pipelines/logger.js'
 import type { MigrationMismatch } from '../../../pipelines/tables/migrate.js'
-import { hostInUrl } from '../../ports.js'
+import { hostInUrl } from '../../process/ports.js'
 import { followUpgrade } from '../core/following/upgrade-follower.js'
 import type { Listener } from '../faces/face.js'
 import { dataOf } from './data.js'

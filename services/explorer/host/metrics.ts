@@ -1,5 +1,5 @@
 import type { Observed } from '../http/answer.js'
-import { type DurationSeries, MetricSet } from '../../prometheus.js'
+import { type DurationSeries, MetricSet } from '../../metrics/prometheus.js'
 import type { Definitions } from '../core/definitions/definitions.js'
 import type { State } from '../core/state/state.js'
 import type { AvailableDatabase } from '../core/tables/availability.js'

@@ -1,5 +1,5 @@
-import { type Limiter, RateLimit } from '../../limits/rate-limit.js'
-import { Token } from '../../token.js'
+import { type Limiter, RateLimit } from '../../access/rate-limit.js'
+import { Token } from '../../access/token.js'
 import { Reader } from '../core/answering/reader.js'
 import { transactionSender } from '../core/commands/send-transaction.js'
 import type { Core } from '../core/core.js'

@@ -1,8 +1,8 @@
 import { type ClientError, type ErrorCode, errorBody, HTTP_STATUS } from '../../../pipelines/errors.js'
 import { type Failure, OVERLOADED } from '../core/answering/failure.js'
 import type { OnDisconnect } from '../core/answering/shared-answer.js'
-import { limitHeaders } from '../../limits/rate-limit.js'
-import type { Origin } from '../../limits/client-address.js'
+import { limitHeaders } from '../../access/rate-limit.js'
+import type { Origin } from '../../access/client-address.js'
 import type { ChainState } from '../core/state/state.js'
 
 /** The properties of an answer that metrics record. */

@@ -1,4 +1,4 @@
-import { codingFor, LEAST_COMPRESSED, preferredCoding } from '../../content-coding.js'
+import { codingFor, LEAST_COMPRESSED, preferredCoding } from '../../http/content-coding.js'
 import type { CachedAnswer, Representation } from '../core/answering/cached-answer.js'
 import { type Encoding, JSON_ENCODING } from '../core/answering/encoding.js'
 import type { Failure } from '../core/answering/failure.js'

@@ -1,4 +1,4 @@
-import { codingFor, type Coding, compress } from '../../content-coding.js'
+import { codingFor, type Coding, compress } from '../../http/content-coding.js'
 import type { Answer, Headers, Request } from './answer.js'
 import { matchesTag } from './media.js'
 

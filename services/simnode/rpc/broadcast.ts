@@ -1,6 +1,6 @@
 import { readTx, vsizeOf } from '../../../pipelines/chain/transaction.js'
 import { ByteReader } from '../../../pipelines/chain/bytes.js'
-import { JsonRpcError, type Params, TYPE_ERROR } from '../../json-rpc.js'
+import { JsonRpcError, type Params, TYPE_ERROR } from '../../http/json-rpc.js'
 import type { SimTx } from '../chain/sim-tx.js'
 import { type Rejection, rejection } from '../mempool/acceptance.js'
 import type { Simulation } from '../simulation.js'

@@ -8,7 +8,7 @@ import {
   JsonRpcError,
   scriptToScan,
   TYPE_ERROR,
-} from '../../json-rpc.js'
+} from '../../http/json-rpc.js'
 import { blockJson, chainwork, coins, DIFFICULTY, openHeaderJson, openTxJson, spentBy } from './block-json.js'
 import { blockStatsJson } from './block-stats.js'
 import { sendRawTransaction, testMempoolAccept } from './broadcast.js'

@@ -7,7 +7,7 @@ import {
   type RpcRequest,
   serveNode,
   type TipWaits,
-} from '../../json-rpc.js'
+} from '../../http/json-rpc.js'
 import type { Faults } from '../faults.js'
 import { Workers } from './workers.js'
 

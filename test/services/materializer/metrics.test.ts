@@ -14,7 +14,7 @@ import { Database } from '../../../pipelines/tables/clickhouse.js'
 import { MaterializerMetrics } from '../../../services/materializer/metrics.js'
 import { startSimnode } from '../../../services/simnode/node.js'
 import { buildChain } from '../../../services/simnode/chain/sim-chain.js'
-import { valueOf } from '../prometheus-text.js'
+import { valueOf } from '../metrics/prometheus-text.js'
 
 const logger = pino({ level: 'silent' })
 const BLOCKS = 30

@@ -11,7 +11,7 @@ import { PollerMetrics } from '../../../services/poller/metrics.js'
 import { forkAt, grow, tx } from '../../pipelines/poll/fake-chain.js'
 import { FakeNode } from '../../pipelines/poll/fake-node.js'
 import { until } from '../../harness/until.js'
-import { valueOf } from '../prometheus-text.js'
+import { valueOf } from '../metrics/prometheus-text.js'
 
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
 

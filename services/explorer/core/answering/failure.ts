@@ -1,5 +1,5 @@
 import type { ClientError } from '../../../../pipelines/errors.js'
-import type { LimitPolicy } from '../../../limits/rate-limit.js'
+import type { LimitPolicy } from '../../../access/rate-limit.js'
 import type { ChainState } from '../state/state.js'
 
 /** The reason why a request has no answer. Each transport encodes it in its own form. */

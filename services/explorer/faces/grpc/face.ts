@@ -1,4 +1,4 @@
-import { EXPLORER_GRPC } from '../../../ports.js'
+import { EXPLORER_GRPC } from '../../../process/ports.js'
 import { Code } from '../../../rpc/error.js'
 import { startRpcServer } from '../../../rpc/server.js'
 import type { Core } from '../../core/core.js'

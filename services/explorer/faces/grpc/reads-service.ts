@@ -4,7 +4,7 @@ import {
   ReadsService,
   type SubscribeRequest,
 } from '../../../../proto/gen/headwater/reads/v1/reads_pb.js'
-import { addressBytes, type Origin } from '../../../limits/client-address.js'
+import { addressBytes, type Origin } from '../../../access/client-address.js'
 import { bytesOf } from '../../../rpc/definition.js'
 import { RpcError } from '../../../rpc/error.js'
 import type { Call, RpcService } from '../../../rpc/handlers.js'

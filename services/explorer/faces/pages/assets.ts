@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import type { Coding } from '../../../content-coding.js'
+import type { Coding } from '../../../compression.js'
 
 /** A file of styles or scripts, with its compressed forms. */
 export interface Asset {

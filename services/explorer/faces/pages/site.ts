@@ -1,6 +1,6 @@
 import { type Encoding, encodedText, JSON_ENCODING } from '../../core/answering/encoding.js'
 import type { Failure } from '../../core/answering/failure.js'
-import { preferredCoding } from '../../../content-coding.js'
+import { preferredCoding } from '../../../http/content-coding.js'
 import type { Outcome, Reader } from '../../core/answering/reader.js'
 import { asksForHtml, prefersJson } from '../../http/accept.js'
 import {

@@ -8,8 +8,8 @@ import uWS, {
   type us_socket_context_t,
   type WebSocket,
 } from 'uWebSockets.js'
-import { EXPLORER_HTTP, PortTaken } from '../../../ports.js'
-import type { Origin } from '../../../limits/client-address.js'
+import { EXPLORER_HTTP, PortTaken } from '../../../process/ports.js'
+import type { Origin } from '../../../access/client-address.js'
 import { Backlog } from './backlog.js'
 import { MAX_COPIED_BYTES, slicesOf, WaitingBodies } from './waiting-bodies.js'
 import type { Answer, Observed, Request, RequestHead } from '../../http/answer.js'

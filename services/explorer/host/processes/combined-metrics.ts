@@ -1,4 +1,4 @@
-import { combined, countersOf, type MetricSnapshot, textOf } from '../../../prometheus.js'
+import { combined, countersOf, type MetricSnapshot, textOf } from '../../../metrics/prometheus.js'
 
 /**
  * The metrics of all processes as those of one. Counters never fall: those of a process that has exited stay included, as they

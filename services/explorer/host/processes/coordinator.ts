@@ -1,5 +1,5 @@
-import { MetricSet, type MetricSnapshot } from '../../../prometheus.js'
-import { MINUTE_MS } from '../../../limits/rate-limit.js'
+import { MetricSet, type MetricSnapshot } from '../../../metrics/prometheus.js'
+import { MINUTE_MS } from '../../../access/rate-limit.js'
 import { CombinedMetrics } from './combined-metrics.js'
 import { FeedNumbers } from './feed-numbers.js'
 import { Leases } from './leases.js'

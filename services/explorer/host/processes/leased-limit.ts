@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import { clientOf, type Origin } from '../../../limits/client-address.js'
-import { type Limiter, type LimitPolicy, MAX_CLIENTS } from '../../../limits/rate-limit.js'
+import { clientOf, type Origin } from '../../../access/client-address.js'
+import { type Limiter, type LimitPolicy, MAX_CLIENTS } from '../../../access/rate-limit.js'
 import type { Lease } from './leases.js'
 
 export interface LeasedLimitOptions extends LimitPolicy {

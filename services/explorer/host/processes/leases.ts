@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { MAX_CLIENTS } from '../../../limits/rate-limit.js'
+import { MAX_CLIENTS } from '../../../access/rate-limit.js'
 
 export interface LeasesOptions<Holder> {
   /** The number of requests that a client may send per window. */

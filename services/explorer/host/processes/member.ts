@@ -1,6 +1,6 @@
 import type { Logger } from '../../../../pipelines/logger.js'
-import type { MetricSnapshot } from '../../../prometheus.js'
-import { type Limiter, MINUTE_MS } from '../../../limits/rate-limit.js'
+import type { MetricSnapshot } from '../../../metrics/prometheus.js'
+import { type Limiter, MINUTE_MS } from '../../../access/rate-limit.js'
 import { type Feed, type FeedOffer, POSITIONED_STREAMS } from '../../core/feed/feed.js'
 import type { Health } from '../../core/health/health.js'
 import { monotonicMs } from './clock.js'

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../../../pipelines/errors.js'
-import type { MetricSnapshot } from '../../../prometheus.js'
+import type { MetricSnapshot } from '../../../metrics/prometheus.js'
 import type { Channel, POSITIONED_STREAMS } from '../../core/feed/feed.js'
 
 /** The channels whose events have no number in the log or the tables: the primary numbers them. */

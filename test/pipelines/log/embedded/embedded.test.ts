@@ -11,7 +11,7 @@ import { openEmbeddedLog } from '../../../../pipelines/log/embedded/embedded.js'
 import { openLog } from '../../../../pipelines/log/open.js'
 import type { EventLog } from '../../../../pipelines/log/port.js'
 import { FORMAT, LogFormatError } from '../../../../pipelines/log/embedded/record-file.js'
-import { openEventLog } from '../../../../services/event-log.js'
+import { openEventLog } from '../../../../services/process/event-log.js'
 import { StartRefused } from '../../../../pipelines/errors.js'
 
 let dir: string

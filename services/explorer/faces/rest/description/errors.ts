@@ -15,7 +15,7 @@ import {
   UNAUTHORIZED,
   upgrading,
 } from '../../../core/answering/failure.js'
-import { MINUTE_MS } from '../../../../limits/rate-limit.js'
+import { MINUTE_MS } from '../../../../access/rate-limit.js'
 import { BAD_BODY, BAD_TX_BODY } from '../../../http/body.js'
 import { badArgument } from '../../../core/reads/arguments.js'
 import { CursorOutdated } from '../../../core/reads/cursor.js'

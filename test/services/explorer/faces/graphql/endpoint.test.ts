@@ -1,7 +1,7 @@
 import { auditServer } from 'graphql-http'
 import { getIntrospectionQuery, type IntrospectionQuery } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { RateLimit } from '../../../../../services/limits/rate-limit.js'
+import { RateLimit } from '../../../../../services/access/rate-limit.js'
 import { READS } from '../../../../../services/explorer/core/reads/index.js'
 import { type BareServer, startBare } from '../../bare-server.js'
 import { RESPONSE_TYPE, send } from './client.js'

@@ -7,7 +7,7 @@ import { READS } from '../../../../../services/explorer/core/reads/index.js'
 import type { OpenApi } from '../../../../../services/explorer/faces/pages/views/api.js'
 import { Site } from '../../../../../services/explorer/faces/pages/site.js'
 import { NO_CHAIN, State } from '../../../../../services/explorer/core/state/state.js'
-import { RateLimit } from '../../../../../services/limits/rate-limit.js'
+import { RateLimit } from '../../../../../services/access/rate-limit.js'
 import { type BareServer, sendRaw, startBare } from '../../bare-server.js'
 
 const HEALTH = {

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { declareRead } from '../../../../../services/explorer/core/reads/read.js'
-import { Token } from '../../../../../services/token.js'
+import { Token } from '../../../../../services/access/token.js'
 import { until } from '../../../../harness/until.js'
 import { type BareServer, sendRaw, SOCKET_REQUEST, startBare } from '../../bare-server.js'
 

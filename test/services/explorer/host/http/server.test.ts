@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Feed, reactTo } from '../../../../../services/explorer/core/feed/feed.js'
 import { type Handlers, Server } from '../../../../../services/explorer/host/http/server.js'
-import { assertPortFree, freePort } from '../../../../../services/ports.js'
+import { assertPortFree, freePort } from '../../../../../services/process/ports.js'
 import { until } from '../../../../harness/until.js'
 import { FeedClient } from '../../feed-client.js'
 

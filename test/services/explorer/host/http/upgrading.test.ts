@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
 import { UpgradeAnswers } from '../../../../../services/explorer/host/http/upgrading.js'
-import { freePort } from '../../../../../services/ports.js'
+import { freePort } from '../../../../../services/process/ports.js'
 import { until } from '../../../../harness/until.js'
 import { sendRaw, SOCKET_REQUEST } from '../../bare-server.js'
 

@@ -5,9 +5,9 @@ import type { Health } from '../../../../../services/explorer/core/health/health
 import { monotonicMs } from '../../../../../services/explorer/host/processes/clock.js'
 import { Coordinator, type Process } from '../../../../../services/explorer/host/processes/coordinator.js'
 import { Member } from '../../../../../services/explorer/host/processes/member.js'
-import { MetricSet } from '../../../../../services/prometheus.js'
+import { MetricSet } from '../../../../../services/metrics/prometheus.js'
 import { until } from '../../../../harness/until.js'
-import { valueOf } from '../../../prometheus-text.js'
+import { valueOf } from '../../../metrics/prometheus-text.js'
 
 const BEGIN = 1_000_000
 const PEER = { peer: Uint8Array.of(192, 0, 2, 1), forwardedFor: '' }

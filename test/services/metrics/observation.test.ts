@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { type Health, type Observation, serveObservation } from '../../services/observation.js'
-import { PortTaken } from '../../services/ports.js'
+import { type Health, type Observation, serveObservation } from '../../../services/metrics/observation.js'
+import { PortTaken } from '../../../services/process/ports.js'
 
 let health: Health = { isWell: true, body: { status: 'ok' } }
 let serving: Observation | undefined

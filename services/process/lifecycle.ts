@@ -1,6 +1,6 @@
 import { once } from 'node:events'
-import { codeOf, StartRefused } from '../pipelines/errors.js'
-import { describe, loadConfig, type Config } from './config.js'
+import { codeOf, StartRefused } from '../../pipelines/errors.js'
+import { describe, loadConfig, type Config } from '../config.js'
 import { createLogger, type Logger } from './logger.js'
 
 /** The exit status for errors that a restart cannot fix, such as a port in use or an invalid setting. */

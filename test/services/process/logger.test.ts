@@ -2,8 +2,8 @@ import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { UsageError } from '../../pipelines/errors.js'
-import { createLogger } from '../../services/logger.js'
+import { UsageError } from '../../../pipelines/errors.js'
+import { createLogger } from '../../../services/process/logger.js'
 
 it('writes the code of an error at the top of its line', () => {
   const folder = mkdtempSync(join(tmpdir(), 'headwater-logger-'))

@@ -1,7 +1,7 @@
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Config } from './config.js'
+import type { Config } from '../config.js'
 import type { Logger } from './logger.js'
 
 /** The content of the file in DATA_DIR by which other processes on this machine find a process. */

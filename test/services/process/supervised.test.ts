@@ -2,10 +2,10 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { EXIT_REFUSED } from '../../services/lifecycle.js'
-import { createLogger } from '../../services/logger.js'
-import { launchScript, Supervised } from '../../services/supervised.js'
-import { until } from '../harness/until.js'
+import { EXIT_REFUSED } from '../../../services/process/lifecycle.js'
+import { createLogger } from '../../../services/process/logger.js'
+import { launchScript, Supervised } from '../../../services/process/supervised.js'
+import { until } from '../../harness/until.js'
 
 const FIRST_PAUSE_MS = 20
 

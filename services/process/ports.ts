@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
-import { coded, StartRefused } from '../pipelines/errors.js'
+import { coded, StartRefused } from '../../pipelines/errors.js'
 
 /** The uses of the explorer's ports, for the error if one is in use. */
 export const EXPLORER_HTTP = 'the explorer (EXPLORER_PORT)'

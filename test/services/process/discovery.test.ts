@@ -4,14 +4,14 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { loadConfig } from '../../services/config.js'
+import { loadConfig } from '../../../services/config.js'
 import {
   announceEndpoint,
   engineUrl,
   nodeUrl,
   readEndpoint,
   withdrawEndpoint,
-} from '../../services/discovery.js'
+} from '../../../services/process/discovery.js'
 
 describe('processes on one machine', () => {
   let folder = ''

@@ -1,9 +1,9 @@
-import { StartRefused } from '../pipelines/errors.js'
-import type { UpgradeProgress } from '../pipelines/log/embedded/embedded.js'
-import { openLog } from '../pipelines/log/open.js'
-import type { EventLog } from '../pipelines/log/port.js'
-import type { Logger } from '../pipelines/logger.js'
-import type { Config } from './config.js'
+import { StartRefused } from '../../pipelines/errors.js'
+import type { UpgradeProgress } from '../../pipelines/log/embedded/embedded.js'
+import { openLog } from '../../pipelines/log/open.js'
+import type { EventLog } from '../../pipelines/log/port.js'
+import type { Logger } from '../../pipelines/logger.js'
+import type { Config } from '../config.js'
 
 type LogSettings = Pick<
   Config,

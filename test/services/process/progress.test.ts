@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Progress } from '../../services/progress.js'
+import { Progress } from '../../../services/process/progress.js'
 
 function watched(isTTY: boolean): { written: string[]; progress: Progress; at: (ms: number) => void } {
   const written: string[] = []

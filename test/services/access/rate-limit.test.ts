@@ -1,8 +1,8 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
-import { clientOf, type Origin } from '../../../services/limits/client-address.js'
-import { RateLimit } from '../../../services/limits/rate-limit.js'
+import { clientOf, type Origin } from '../../../services/access/client-address.js'
+import { RateLimit } from '../../../services/access/rate-limit.js'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void

@@ -1,5 +1,5 @@
-import { codeOf } from '../pipelines/errors.js'
-import type { Topic } from '../pipelines/log/port.js'
+import { codeOf } from '../../pipelines/errors.js'
+import type { Topic } from '../../pipelines/log/port.js'
 import { MetricSet } from './prometheus.js'
 import type { Vitals } from './vitals.js'
 

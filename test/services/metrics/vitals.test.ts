@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Vitals } from '../../services/vitals.js'
+import { Vitals } from '../../../services/metrics/vitals.js'
 
 /** Vitals on a clock that the test moves, in seconds. */
 function onClock(intervalMs = 0): { vitals: Vitals; pass: (seconds: number) => void } {

@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { decodeAddress } from '../pipelines/chain/address.js'
-import type { Network } from '../pipelines/chain/networks.js'
-import { coded } from '../pipelines/errors.js'
+import { decodeAddress } from '../../pipelines/chain/address.js'
+import type { Network } from '../../pipelines/chain/networks.js'
+import { coded } from '../../pipelines/errors.js'
 
 export const NOT_FOUND = -5
 export const INVALID_PARAMETER = -8

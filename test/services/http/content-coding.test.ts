@@ -1,7 +1,8 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { CachedAnswer } from '../../services/explorer/core/answering/cached-answer.js'
-import { compress, preferredCoding } from '../../services/content-coding.js'
+import { CachedAnswer } from '../../../services/explorer/core/answering/cached-answer.js'
+import { compress } from '../../../services/compression.js'
+import { preferredCoding } from '../../../services/http/content-coding.js'
 
 describe('the content coding of an answer', () => {
   it.each([

@@ -1,5 +1,5 @@
 import { pino, type Logger as PinoLogger } from 'pino'
-import { codeOf } from '../pipelines/errors.js'
+import { codeOf } from '../../pipelines/errors.js'
 
 export type Logger = PinoLogger
 

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { freePort } from '../../services/ports.js'
+import { freePort } from '../../../services/process/ports.js'
 
 describe('a free port', () => {
   it('is none that an outgoing connection can take before it is used, and is not returned twice', async () => {
@@ -16,7 +16,7 @@ describe('a free port', () => {
     const range = { from: 31_000, to: 31_040 }
     const own = await Promise.all(Array.from({ length: 20 }, () => freePort('127.0.0.1', range)))
     const code = `
-      const { freePort } = await import('./dist/services/ports.js')
+      const { freePort } = await import('./dist/services/process/ports.js')
       const ports = Array.from({ length: 10 }, () => freePort('127.0.0.1', ${JSON.stringify(range)}))
       console.log(JSON.stringify(await Promise.all(ports)))`
     const child = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', code])

@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import type { Logger } from '../pipelines/logger.js'
+import type { Logger } from '../../pipelines/logger.js'
 import { EXIT_REFUSED } from './lifecycle.js'
 
 const FIRST_PAUSE_MS = 250

@@ -1,9 +1,10 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { errorBody } from '../pipelines/errors.js'
-import { codingFor, compress } from './content-coding.js'
-import { assertPortFree } from './ports.js'
+import { errorBody } from '../../pipelines/errors.js'
+import { compress } from '../compression.js'
+import { codingFor } from '../http/content-coding.js'
+import { assertPortFree } from '../process/ports.js'
 
 export interface Health {
   /** True returns 200, false 503. */

@@ -1,25 +1,7 @@
-import { promisify } from 'node:util'
-import { brotliCompress, constants, gzip } from 'node:zlib'
+import { type Coding, LEAST_COMPRESSED } from '../compression.js'
 
-/** The content codings of HTTP that answers are compressed with. */
-export type Coding = 'br' | 'gzip'
-
-/** Shorter bodies fit into one or two packets anyway. */
-export const LEAST_COMPRESSED = 1_024
-/** Brotli's default is made for files that are compressed once and served for years; this one takes as long as gzip. */
-const BROTLI_QUALITY = 5
 /** The number of remembered headers: clients send a few different ones. */
 const MAX_HEADERS = 64
-
-const brotliAsync = promisify(brotliCompress)
-const gzipAsync = promisify(gzip)
-
-/** Compresses a body outside the event loop. */
-export function compress(body: Buffer, coding: Coding): Promise<Buffer> {
-  if (coding === 'gzip') return gzipAsync(body)
-  const { BROTLI_PARAM_QUALITY: quality, BROTLI_PARAM_SIZE_HINT: size } = constants
-  return brotliAsync(body, { params: { [quality]: BROTLI_QUALITY, [size]: body.length } })
-}
 
 /** Returns the coding in which a body is sent to a client with this Accept-Encoding header; undefined for the body as it is. */
 export const codingFor = (body: { readonly length: number }, header: string): Coding | undefined =>

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { REGTEST } from '../../pipelines/chain/networks.js'
+import { REGTEST } from '../../../pipelines/chain/networks.js'
 import {
   answerCalls,
   hashParameter,
@@ -8,7 +8,7 @@ import {
   JsonRpcError,
   scriptToScan,
   serveNode,
-} from '../../services/json-rpc.js'
+} from '../../../services/http/json-rpc.js'
 
 let server: NodeServer
 
