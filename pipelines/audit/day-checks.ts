@@ -1,4 +1,4 @@
-import { dateOf, DAY_SECONDS } from '../chain/day.js'
+import { dateOf, DAY_SECONDS } from '../chain/time.js'
 import { decodePrevouts } from '../chain/prevout.js'
 import { parseBody } from '../chain/transaction.js'
 import { readBodies } from '../tables/bodies.js'

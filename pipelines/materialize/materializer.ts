@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { pause } from '../pause.js'
 import { isDefect, StartRefused } from '../errors.js'
 import { offsetOf, positionOf } from '../events/positions.js'
 import type { EventLog } from '../log/port.js'
@@ -175,7 +175,7 @@ export class Materializer {
         this.#options.observer?.failed(error)
         const waitMs = Math.min(MAX_BACKOFF_MS, 100 * 2 ** failures++)
         this.#options.logger.warn({ err: error, waitMs }, 'applying events failed, retrying')
-        await sleep(waitMs, undefined, { signal }).catch(() => undefined)
+        await pause(waitMs, signal)
       }
     }
   }

@@ -37,6 +37,9 @@ export class NodeFaultError extends coded<(typeof FAULTS)[FaultKind]>('HW_NODE_U
   }
 }
 
+/** Thrown if an answer needs the node and it is unreachable; clients get 503. */
+export class NodeUnavailable extends coded('HW_NODE_UNAVAILABLE') {}
+
 /** Thrown if the node denies access: NODE_RPC_URL or the settings of the node must be corrected. */
 export class NodeRefusedError extends coded('HW_NODE_REFUSED') {
   constructor(address: string, status: number) {

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { pause } from '../pause.js'
 import { networkOfNode } from '../chain/networks.js'
 import type { BlockId } from '../chain/block.js'
 import type { EventLog } from '../log/port.js'
@@ -163,8 +164,7 @@ export class Poller {
         logger.error({ err: error, failures: ++failures }, `poll failed, retrying: ${message}`)
         this.#alarm.behind()
         isEarly = false
-        const pause = backoffMs(POLL_BACKOFF, failures)
-        await sleep(pause, undefined, { signal }).catch(() => undefined)
+        await pause(backoffMs(POLL_BACKOFF, failures), signal)
       }
     }
   }

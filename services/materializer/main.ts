@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { pause } from '../../pipelines/pause.js'
 import { StartRefused, UsageError } from '../../pipelines/errors.js'
 import { observedLog } from '../../pipelines/log/observed.js'
 import type { EventLog, Lease } from '../../pipelines/log/port.js'
@@ -93,7 +94,7 @@ async function leadWhenPossible(
       if (signal.aborted) break
       metrics.failed(error)
       logger.warn({ err: error }, 'log unreachable, retrying')
-      await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined)
+      await pause(RETRY_MS, signal)
     }
   }
   return undefined

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { pause } from '../../pipelines/pause.js'
 import type { Logger } from '../../pipelines/logger.js'
 import type { LogShrank, PoisonEvent } from '../../pipelines/materialize/poison.js'
 
@@ -30,7 +30,7 @@ export async function waitStopped(
         logger.warn({ err: error }, 'cannot report this to the explorers')
       })
     }
-    await sleep(LOOK_MS, undefined, { signal }).catch(() => undefined)
+    await pause(LOOK_MS, signal)
     const next = await successor().catch(() => undefined)
     if (next !== undefined) return next
   }

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { pause } from '../../pipelines/pause.js'
 import type { Logger } from '../../pipelines/logger.js'
 import { DatabaseUnavailable } from '../../pipelines/tables/clickhouse.js'
 
@@ -22,7 +22,7 @@ export async function whenAnswered<T>(
       if (!(error instanceof DatabaseUnavailable)) throw error
       onFailure(error)
       logger.warn({ err: error }, 'database unreachable, retrying')
-      await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined)
+      await pause(PAUSE_MS, signal)
     }
   }
   return undefined

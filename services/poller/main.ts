@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { pause } from '../../pipelines/pause.js'
 import { UsageError } from '../../pipelines/errors.js'
 import { observedLog } from '../../pipelines/log/observed.js'
 import type { EventLog } from '../../pipelines/log/port.js'
@@ -99,7 +99,7 @@ function inFlightOf(args: readonly string[]): number {
 
 async function untilMoved(dataDir: string, url: string, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    await sleep(MOVED_LOOK_MS, undefined, { signal }).catch(() => undefined)
+    await pause(MOVED_LOOK_MS, signal)
     const endpoint = await readEndpoint(join(dataDir, 'simnode.json'))
     if (endpoint !== undefined && endpoint.url !== url) return
   }

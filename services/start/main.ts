@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { pause } from '../../pipelines/pause.js'
 import { StartRefused } from '../../pipelines/errors.js'
 import { childEnvironment } from '../config.js'
 import { runService, untilAborted, type ServiceContext } from '../process/lifecycle.js'
@@ -73,7 +73,7 @@ async function answers(url: string, over: AbortSignal, isReady: (body: string) =
       .then(async (response) => response.ok && isReady(await response.text()))
       .catch(() => false)
     if (isGood) return true
-    await sleep(LOOK_AGAIN_MS, undefined, { signal: over }).catch(() => undefined)
+    await pause(LOOK_AGAIN_MS, over)
   }
   return false
 }

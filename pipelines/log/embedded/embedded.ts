@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { pause } from '../../pause.js'
 import type { Logger } from '../../logger.js'
 import { isOldFormat, markAsNewFormat, syncFolder } from './format.js'
 import { RETENTION_MS, TOPICS, type EventLog, type Lease, type LogRecord, type Topic } from '../port.js'
@@ -139,7 +140,7 @@ class EmbeddedLog implements EventLog {
     while (signal?.aborted !== true && (await this.last(topic)) < position) {
       const left = deadline - performance.now()
       if (left <= 0) return
-      await sleep(Math.min(WAIT_STEP_MS, left), undefined, { signal }).catch(() => undefined)
+      await pause(Math.min(WAIT_STEP_MS, left), signal)
     }
   }
 

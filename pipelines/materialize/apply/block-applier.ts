@@ -1,5 +1,5 @@
 import type { BlockId } from '../../chain/block.js'
-import { dayOf } from '../../chain/day.js'
+import { dayOf } from '../../chain/time.js'
 import { EncodedRows } from '../../tables/rowbinary.js'
 import {
   ADDRESS_ORDER,
@@ -9,7 +9,8 @@ import {
   SCRIPT_TXS,
   SCRIPTS,
 } from '../../tables/schema.js'
-import type { ChangedBlock, ScriptChanges } from './script-changes.js'
+import type { ChangedBlock } from './block-row.js'
+import type { ScriptChanges } from './script-changes.js'
 import type { Sums } from './sums.js'
 import { addTouch, columnsOf, type Script } from './totals.js'
 

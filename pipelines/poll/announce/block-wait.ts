@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { pause } from '../../pause.js'
 import { isDefect } from '../../errors.js'
 import type { Logger } from '../../logger.js'
 import { NodeClient } from '../../node/client.js'
@@ -57,7 +57,7 @@ export class BlockWait implements AnnouncementSource {
     let pauseMs = ABANDONED * this.#waitMs
     while (early < MAX_EARLY) {
       // Even a sleep of 0 would delay the next call, and a block in between would not be announced.
-      if (pauseMs > 0) await sleep(pauseMs, undefined, { signal }).catch(() => undefined)
+      if (pauseMs > 0) await pause(pauseMs, signal)
       await alarm.untilLevel(signal)
       if (signal.aborted) return
       pauseMs = 0

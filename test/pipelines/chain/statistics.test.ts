@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { dateOf, dayOf, dayOfDate } from '../../../pipelines/chain/day.js'
+import { dateOf, dayOf, dayOfDate } from '../../../pipelines/chain/time.js'
 import { percentOf } from '../../../pipelines/chain/decimal.js'
 import { movedBy } from '../../../pipelines/chain/moved.js'
 import { isWitnessCommitment, opReturnPayload, pushedData } from '../../../pipelines/chain/script.js'

@@ -1,3 +1,4 @@
+import { NodeUnavailable } from '../../../pipelines/node/errors.js'
 import { connect } from 'node:net'
 import { type Logger, pino } from 'pino'
 import { Reader, type ReaderParts } from '../../../services/explorer/core/answering/reader.js'

@@ -2,7 +2,8 @@ import type { Logger } from '../../../../pipelines/logger.js'
 import type { Database } from '../../../../pipelines/tables/clickhouse.js'
 import { MigrationMismatch, type Upgrade, upgradeOf } from '../../../../pipelines/tables/migrate.js'
 import { servingDatabase } from '../../../../pipelines/tables/serving.js'
-import { pause, retrying } from '../retry.js'
+import { retrying } from '../tables/retry.js'
+import { pause } from '../../../../pipelines/pause.js'
 import type { State } from '../state/state.js'
 
 const CHECK_EVERY_MS = 500

@@ -1,7 +1,7 @@
 import { type Difference, Findings } from '../../../../pipelines/audit/audit.js'
 import { compareBlock } from '../../../../pipelines/audit/block-check.js'
 import { countDay } from '../../../../pipelines/audit/day-checks.js'
-import { dayOf } from '../../../../pipelines/chain/day.js'
+import { dayOf } from '../../../../pipelines/chain/time.js'
 import type { Logger } from '../../../../pipelines/logger.js'
 import { NodeClient } from '../../../../pipelines/node/client.js'
 import type { Database } from '../../../../pipelines/tables/clickhouse.js'

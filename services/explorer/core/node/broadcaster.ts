@@ -6,9 +6,9 @@ import {
   RPC_TRANSACTION_ALREADY_IN_CHAIN,
   RPC_TRANSACTION_ERROR,
   RPC_TRANSACTION_REJECTED,
+  NodeUnavailable,
 } from '../../../../pipelines/node/errors.js'
 import type { Logger } from '../../../../pipelines/logger.js'
-import { NodeUnavailable } from './node-health.js'
 
 /** The node has rejected a transaction; the message is its reason. */
 export class TxRejected extends coded('HW_TX_REJECTED') {}

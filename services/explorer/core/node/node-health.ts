@@ -1,12 +1,10 @@
 import { statfs } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { coded, isDefect } from '../../../../pipelines/errors.js'
+import { isDefect } from '../../../../pipelines/errors.js'
 import { NodeClient } from '../../../../pipelines/node/client.js'
+import { NodeUnavailable } from '../../../../pipelines/node/errors.js'
 import type { NodeNetworkInfo, NodeMempoolInfo } from '../../../../pipelines/node/replies.js'
 import type { Logger } from '../../../../pipelines/logger.js'
-
-/** The node is unreachable; clients get 503. */
-export class NodeUnavailable extends coded('HW_NODE_UNAVAILABLE') {}
 
 /** The size of the file system of the node's data directory, in bytes. */
 export interface DataDir {

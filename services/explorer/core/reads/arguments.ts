@@ -1,5 +1,5 @@
 import { OptionalKind, type TArray, Type, type TSchema } from '@sinclair/typebox'
-import { dayOfDate } from '../../../../pipelines/chain/day.js'
+import { dayOfDate } from '../../../../pipelines/chain/time.js'
 import { type Arguments, BadArgument } from './read.js'
 
 /** The largest integer that a JavaScript number represents exactly. */

@@ -1,4 +1,4 @@
-import { DAY_SECONDS, dayOf } from '../../../../pipelines/chain/day.js'
+import { DAY_SECONDS, dayOf } from '../../../../pipelines/chain/time.js'
 import type { ChainView } from '../../../../pipelines/tables/chain-view.js'
 import type { BlockRow } from '../tables/blocks.js'
 import type { Tables } from '../tables/tables.js'

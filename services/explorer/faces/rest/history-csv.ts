@@ -1,3 +1,4 @@
+import { isoTime } from '../../../../pipelines/chain/time.js'
 import type { BlockId } from '../../../../pipelines/chain/block.js'
 import { DatabaseUnavailable } from '../../../../pipelines/tables/clickhouse.js'
 import { OVERLOADED } from '../../core/answering/failure.js'
@@ -11,7 +12,6 @@ import {
   requestedScript,
   type ScriptChange,
 } from '../../core/reads/script.js'
-import { isoTime } from '../../core/reads/chain/block-rows.js'
 import type { ReadContext } from '../../core/reads/read.js'
 import { Cancellation } from '../../core/tables/cancellation.js'
 import { blockTxKey } from '../../core/tables/point-keys.js'

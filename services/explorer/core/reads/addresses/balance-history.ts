@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { dateOf, dayOf, dayOfDate } from '../../../../../pipelines/chain/day.js'
+import { dateOf, dayOf, dayOfDate } from '../../../../../pipelines/chain/time.js'
 import type { CanonicalBlocks } from '../../tables/canonical-blocks.js'
 import { address, date, limit } from '../arguments.js'
 import { declareRead, listFrom, type ReadContext } from '../read.js'

@@ -1,6 +1,7 @@
 import { addressOf } from '../../../../../pipelines/chain/address.js'
 import { difficultyOf } from '../../../../../pipelines/chain/difficulty.js'
 import type { Network } from '../../../../../pipelines/chain/networks.js'
+import { isoTime } from '../../../../../pipelines/chain/time.js'
 import { decodePayouts } from '../../../../../pipelines/chain/columns/payouts.js'
 import { blockAt, type BlockRow, heightsOf } from '../../tables/blocks.js'
 import { blockKey } from '../../tables/point-keys.js'
@@ -105,9 +106,4 @@ export function toBlock(
     miner_label: minerLabel(row, paid, definitions),
     chainwork: row.chainwork,
   }
-}
-
-/** Returns a time as ISO 8601 in UTC. @param seconds Unix time. */
-export function isoTime(seconds: number): string {
-  return new Date(seconds * 1000).toISOString()
 }

@@ -1,3 +1,4 @@
+import { isoTime } from '../../../../../pipelines/chain/time.js'
 import { feeRate } from '../../../../../pipelines/chain/feerate.js'
 import { percentOf } from '../../../../../pipelines/chain/decimal.js'
 import { vsizeOf } from '../../../../../pipelines/chain/transaction.js'
@@ -6,7 +7,6 @@ import { type SelectedRow, Selection } from '../../../../../pipelines/tables/sel
 import { limit } from '../arguments.js'
 import { declareRead, listFrom, type ReadContext } from '../read.js'
 import { BlockFees as BlockFeesShape, listed } from '../shapes.js'
-import { isoTime } from './block-rows.js'
 
 const { height, block_tag, time, tx_count, weight, total_fees } = BLOCKS.columns
 const COLUMNS = { height, block_tag, time, tx_count, weight, total_fees }

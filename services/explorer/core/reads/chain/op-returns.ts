@@ -1,3 +1,4 @@
+import { isoTime } from '../../../../../pipelines/chain/time.js'
 import {
   isWitnessCommitment,
   opReturnPayload,
@@ -10,7 +11,6 @@ import { OP_RETURNS } from '../../../../../pipelines/tables/schema.js'
 import { type SelectedRow, Selection } from '../../../../../pipelines/tables/selection.js'
 import { NO_WITNESS, transactionByTxid } from '../../tables/transactions.js'
 import { hash, limit, offset } from '../arguments.js'
-import { isoTime } from './block-rows.js'
 import { declareRead, listFrom, NEVER, NotFound, type ReadContext } from '../read.js'
 import { OpReturn, TransactionOpReturns, windowed } from '../shapes.js'
 import { findTransaction } from './transaction-details.js'

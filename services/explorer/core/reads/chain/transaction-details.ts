@@ -1,3 +1,4 @@
+import { isoTime } from '../../../../../pipelines/chain/time.js'
 import { merkleBranch, merkleRoot } from '../../../../../pipelines/chain/block.js'
 import { ByteReader } from '../../../../../pipelines/chain/bytes.js'
 import { isUnspendable } from '../../../../../pipelines/chain/script.js'
@@ -16,7 +17,6 @@ import {
 import { hash } from '../arguments.js'
 import { declareRead, NotFound, type ReadContext } from '../read.js'
 import { MerkleProof, type Outspend, Outspends, TransactionHex, TransactionStatus } from '../shapes.js'
-import { isoTime } from './block-rows.js'
 
 const args = { txid: hash }
 /** About the characters of an item of `transactionOutspends`. */

@@ -1,3 +1,4 @@
+import { isoTime } from '../../../../../pipelines/chain/time.js'
 import { addressOf } from '../../../../../pipelines/chain/address.js'
 import { sumOf } from '../../../../../pipelines/chain/amount.js'
 import { ByteReader } from '../../../../../pipelines/chain/bytes.js'
@@ -7,7 +8,6 @@ import { isUnspendable, scriptType } from '../../../../../pipelines/chain/script
 import { vsizeOf, weightOf } from '../../../../../pipelines/chain/transaction.js'
 import type { Coin } from '../../mempool/shown-tx.js'
 import type { Range, TxDetail } from '../read.js'
-import { isoTime } from './block-rows.js'
 
 /** The input that spends an output. */
 interface Spender {

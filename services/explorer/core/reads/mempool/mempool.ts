@@ -1,7 +1,7 @@
+import { isoTime } from '../../../../../pipelines/chain/time.js'
 import { feeRatesOf, type ShownTx } from '../../mempool/shown-tx.js'
 import { limit } from '../arguments.js'
 import { cursorOf, decodeCursor, encodeCursor } from '../cursor.js'
-import { isoTime } from '../chain/block-rows.js'
 import { declareRead } from '../read.js'
 import { listed, MempoolSummary, MempoolTransaction, MempoolTxids } from '../shapes.js'
 

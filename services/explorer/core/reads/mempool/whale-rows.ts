@@ -1,3 +1,4 @@
+import { isoTime } from '../../../../../pipelines/chain/time.js'
 import { addressOf } from '../../../../../pipelines/chain/address.js'
 import { sumOf } from '../../../../../pipelines/chain/amount.js'
 import { movedOutputs } from '../../../../../pipelines/chain/moved.js'
@@ -9,7 +10,6 @@ import type { Labels } from '../../definitions/labels.js'
 import type { Coin, ShownTx } from '../../mempool/shown-tx.js'
 import type { BlockTx, Tables } from '../../tables/tables.js'
 import { bodyOf } from '../../tables/transactions.js'
-import { isoTime } from '../chain/block-rows.js'
 import type { AnswerSize } from '../answer-size.js'
 import type { WhaleAlert, WhaleParty } from '../shapes.js'
 

@@ -1,5 +1,5 @@
 import type { Static } from '@sinclair/typebox'
-import { DAY_SECONDS, dateOf } from '../../../../../pipelines/chain/day.js'
+import { DAY_SECONDS, dateOf } from '../../../../../pipelines/chain/time.js'
 import { decimalString } from '../../../../../pipelines/chain/difficulty.js'
 import type { Day } from '../../state/days.js'
 import type { DailyItem, HashrateItem } from '../shapes.js'

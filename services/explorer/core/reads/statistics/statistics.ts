@@ -1,4 +1,4 @@
-import { dateOf, dayOfDate } from '../../../../../pipelines/chain/day.js'
+import { dateOf, dayOfDate } from '../../../../../pipelines/chain/time.js'
 import { percentOf } from '../../../../../pipelines/chain/decimal.js'
 import { MAIN } from '../../../../../pipelines/chain/networks.js'
 import { richest } from '../../../../../pipelines/tables/lists/ranking.js'

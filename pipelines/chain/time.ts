@@ -19,3 +19,8 @@ export function dayOfDate(date: string): number | undefined {
   const day = dayOf(milliseconds / 1000)
   return dateOf(day) === date ? day : undefined
 }
+
+/** Returns a time as ISO 8601 in UTC. @param seconds Unix time. */
+export function isoTime(seconds: number): string {
+  return new Date(seconds * 1000).toISOString()
+}

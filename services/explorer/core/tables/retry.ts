@@ -1,17 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import { isDefect } from '../../../pipelines/errors.js'
-import type { Logger } from '../../../pipelines/logger.js'
-import type { EventLog, Topic } from '../../../pipelines/log/port.js'
-import { TableMissing } from '../../../pipelines/tables/clickhouse.js'
+import { isDefect } from '../../../../pipelines/errors.js'
+import type { Logger } from '../../../../pipelines/logger.js'
+import { pause } from '../../../../pipelines/pause.js'
+import { TableMissing } from '../../../../pipelines/tables/clickhouse.js'
 
 const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 1_000
 const LOG_EVERY_MS = 10_000
-
-/** Waits for a time, or until the signal aborts. Never rejects. */
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await sleep(ms, undefined, { signal }).catch(() => undefined)
-}
 
 /** The receivers of failures. */
 export interface RetryReport {
@@ -50,10 +44,4 @@ export async function retrying<T>(
     }
   }
   return undefined
-}
-
-/** Returns whether a topic ends before the position to read next: the log was replaced by another one. */
-export async function endsBefore(log: EventLog, topic: Topic, next: number): Promise<boolean> {
-  const last = await log.last(topic).catch(() => next)
-  return last + 1 < next
 }

@@ -1,0 +1,70 @@
+import { blockTag } from '../../chain/block.js'
+import { encodePayouts, payoutsOf } from '../../chain/columns/payouts.js'
+import { difficultyOf, workOf } from '../../chain/difficulty.js'
+import { type Network, subsidy } from '../../chain/networks.js'
+import { isWitnessCommitment, opReturnPayload } from '../../chain/script.js'
+import type { BlockRow } from '../../tables/schema.js'
+import type { PreparedBlock } from './script-book.js'
+import type { Sums } from './sums.js'
+
+/** The columns of a block's row that do not depend on the chain below it. */
+export type OwnBlockRow = Omit<BlockRow, keyof Sums | 'active_addresses' | 'new_addresses'>
+
+export interface ChangedBlock {
+  readonly row: OwnBlockRow
+  readonly medianTime: number
+  readonly opReturns: readonly {
+    readonly txIndex: number
+    readonly vout: number
+    readonly data: Uint8Array
+    readonly isScript: boolean
+  }[]
+}
+
+/** Returns the row of a block and the payloads of its OP_RETURN outputs. */
+export function changedBlock({ block, txs }: PreparedBlock, network: Network): ChangedBlock {
+  const { header, height } = block
+  const coinbase = block.txs[0]
+  const paying = txs.filter(({ tx }) => !tx.isCoinbase)
+  const output = sumOf(paying.flatMap(({ tx }) => tx.outputs))
+  const row: OwnBlockRow = {
+    height,
+    hash: block.hash,
+    block_tag: blockTag(block.hash),
+    prev_hash: header.prevHash,
+    merkle_root: header.merkleRoot,
+    time: header.time,
+    median_time: block.medianTime,
+    nonce: header.nonce,
+    bits: header.bits,
+    version: header.version,
+    size: block.size,
+    stripped_size: block.strippedSize,
+    weight: block.weight,
+    tx_count: txs.length,
+    input_count: block.prevouts.length,
+    output_count: block.txs.reduce((count, tx) => count + tx.outputs.length, 0),
+    total_fees: sumOf(block.prevouts) - output,
+    total_output: output,
+    subsidy: subsidy(height, network),
+    payouts: Uint8Array.from(encodePayouts(payoutsOf(coinbase?.outputs ?? [], network))),
+    coinbase_script: Uint8Array.from(coinbase?.inputs[0]?.scriptSig ?? []),
+    chainwork: block.chainwork,
+    dilithium_tx_count: txs.filter(({ dilithiumInputs }) => dilithiumInputs.includes(true)).length,
+    work: workOf(header.bits),
+    difficulty: Number(difficultyOf(header.bits)),
+  }
+  const opReturns = txs.flatMap(({ tx }, txIndex) =>
+    tx.outputs.flatMap(({ script }, vout) => {
+      const payload = opReturnPayload(script)
+      if (payload === undefined || (tx.isCoinbase && isWitnessCommitment(script))) return []
+      // Copied, so that sending it to another thread does not copy the whole block.
+      return [{ txIndex, vout, data: Uint8Array.from(payload.data), isScript: payload.isScript }]
+    }),
+  )
+  return { row, medianTime: block.medianTime, opReturns }
+}
+
+function sumOf(coins: readonly { readonly value: bigint }[]): bigint {
+  return coins.reduce((sum, { value }) => sum + value, 0n)
+}
