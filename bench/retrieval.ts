@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readArtefact } from '../pipelines/retrieval/index/artefact.js'
+import { readArtefact } from '../pipelines/retrieval/disk/artefact.js'
 import { Embedder } from '../pipelines/retrieval/model/embedder.js'
 import { type ModelFiles, modelIn } from '../pipelines/retrieval/model/files.js'
 import { indexFolder } from '../pipelines/retrieval/retrieval.js'

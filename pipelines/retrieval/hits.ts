@@ -1,6 +1,6 @@
 import { analyse } from './words/analysis.js'
 import type { Chunk } from './index/chunk.js'
-import type { IndexedText } from './words/indexed-text.js'
+import type { IndexedText } from './index/indexed-text.js'
 import type { Question } from './words/question.js'
 
 /** A range of a text in UTF-16 units, without the unit at `end`. */

@@ -9,11 +9,11 @@ import {
   describeArtefact,
   readArtefact,
   writeArtefact,
-} from './index/artefact.js'
+} from './disk/artefact.js'
 import { type CarryingWord, weigh, wordsOf } from './evidence.js'
-import { readAnalysed, writeAnalysed } from './index/analysed-pages.js'
+import { readAnalysed, writeAnalysed } from './disk/analysed-pages.js'
 import type { Chunk } from './index/chunk.js'
-import { Journal, readJournals } from './index/journal.js'
+import { Journal, readJournals } from './disk/journal.js'
 import { ModelLost } from './model/embedder.js'
 import type { Embeds, LoadedModel, ModelSource } from './model/model.js'
 import { questionOf } from './words/question.js'

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { generatedPage } from '../harness/generated-text.js'
-import { readArtefact } from '../../pipelines/retrieval/index/artefact.js'
+import { readArtefact } from '../../pipelines/retrieval/disk/artefact.js'
 import { modelIn } from '../../pipelines/retrieval/model/files.js'
 import { indexFolder } from '../../pipelines/retrieval/retrieval.js'
 import {

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { Page } from '../../content/page.js'
 import { Bm25 } from '../words/bm25.js'
 import { type Chunk, chunksOf } from './chunk.js'
-import { type IndexedText, indexText } from '../words/indexed-text.js'
+import { type IndexedText, indexText } from './indexed-text.js'
 import { type Bag, bagOf, fieldOf, Lexicon } from '../words/lexicon.js'
 
 /** The weights of titles, and of headings, descriptions and tags, if text weighs 1. They were fixed before any judgement was read. */

@@ -1,6 +1,6 @@
 import hnswlib from 'hnswlib-node'
 import { DIMENSIONS } from '../model/embedding-messages.js'
-import { isUnit } from './vector.js'
+import { isUnit } from '../model/vector.js'
 
 /** The label of a vector, and its cosine with the vector of the query. */
 export interface Near {

@@ -1,5 +1,4 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Artefact } from '../index/artefact.js'
 import type { Chunk } from '../index/chunk.js'
 import { Neighbours } from './neighbours.js'
 import type { Ranked } from '../ranking.js'
@@ -10,6 +9,20 @@ const ADDED_AT_ONCE = 16
 const MAX_REMOVED = 0.3
 /** The number of removed vectors that is always accepted. */
 const REMOVED_ANYWAY = 200
+
+/** A graph of vectors, and the chunks whose vectors it contains. */
+export interface EmbeddedChunks {
+  readonly chunks: readonly EmbeddedChunk[]
+  readonly graph: Neighbours
+}
+
+interface EmbeddedChunk {
+  readonly id: string
+  /** Hash of its text. */
+  readonly hash: string
+  /** Label of its vector in the graph. */
+  readonly label: number
+}
 
 /** Accepts every chunk. */
 const everything = (_chunk: number): boolean => true
@@ -61,11 +74,11 @@ export class SemanticIndex {
 
   /**
    * @param outside vectors by the hash of their text.
-   * @param kept a graph, and the chunks whose vectors it contains.
+   * @param kept the graph to begin with.
    */
   constructor(
     outside: ReadonlyMap<string, Float32Array> = new Map(),
-    kept: Pick<Artefact, 'graph' | 'chunks'> = { graph: new Neighbours(), chunks: [] },
+    kept: EmbeddedChunks = { graph: new Neighbours(), chunks: [] },
   ) {
     this.#outside = new Map(outside)
     this.#graph = kept.graph

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { coded } from '../../errors.js'
 import { WorkerThread } from '../../worker-thread.js'
-import { isUnit } from '../meaning/vector.js'
+import { isUnit } from './vector.js'
 import { DIMENSIONS, type ThreadOptions } from './embedding-messages.js'
 import type { ModelFiles } from './files.js'
 

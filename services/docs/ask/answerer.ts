@@ -1,6 +1,6 @@
 import type { Turn } from './conversation.js'
 import type { Evidence, Source } from './evidence.js'
-import { Refusal } from './reply.js'
+import { Refusal } from '../http/reply.js'
 
 /** A question, with what the documentation contains about it. */
 export interface Question {

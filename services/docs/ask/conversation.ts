@@ -1,4 +1,4 @@
-import { Refusal } from './reply.js'
+import { Refusal } from '../http/reply.js'
 
 /** A message of a conversation. */
 export interface Turn {

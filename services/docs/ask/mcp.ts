@@ -6,7 +6,7 @@ import type { Content } from '../../../pipelines/content/store.js'
 import { readJson, splitUrl, type Incoming } from '../http/incoming.js'
 import { BEING_READ } from '../http/unread.js'
 import { findPage } from '../pages/page-api.js'
-import { Refusal } from './reply.js'
+import { Refusal } from '../http/reply.js'
 import { RetrievalUnavailable, type Retrieval } from '../search/retrieval.js'
 import type { Site } from '../http/site.js'
 

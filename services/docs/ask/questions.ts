@@ -5,7 +5,7 @@ import { AnswerFailed } from './answerer.js'
 import type { Assistant, Streamed } from './assistant.js'
 import { questionOf, turnsOf } from './conversation.js'
 import { readJson, type Incoming } from '../http/incoming.js'
-import { json, NO_STORE, Refusal, type Reply } from './reply.js'
+import { json, NO_STORE, Refusal, type Reply } from '../http/reply.js'
 import { lexicalHeader } from '../search/search.js'
 
 export interface QuestionParts {

@@ -1,5 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises'
-import { Refusal, etagOf } from '../ask/reply.js'
+import { Refusal, etagOf } from './reply.js'
 import type { Endpoint } from './server.js'
 
 interface Asset {

@@ -1,5 +1,5 @@
 import type { Content } from '../../../pipelines/content/store.js'
-import { Refusal } from '../ask/reply.js'
+import { Refusal } from './reply.js'
 import type { Handler } from './server.js'
 
 /** The longest time after which clients are asked to try again, in seconds. */

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Content } from '../../../pipelines/content/store.js'
-import { etagOf } from '../ask/reply.js'
+import { etagOf } from './reply.js'
 
 const MAX_BYTES = 8 * 2 ** 20
 

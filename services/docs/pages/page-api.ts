@@ -1,7 +1,7 @@
 import type { Content } from '../../../pipelines/content/store.js'
 import type { Page } from '../../../pipelines/content/page.js'
 import { urlOf } from '../../../pipelines/content/links.js'
-import { json, MARKDOWN, PLAIN, Refusal, text } from '../ask/reply.js'
+import { json, MARKDOWN, PLAIN, Refusal, text } from '../http/reply.js'
 import type { Endpoint } from '../http/server.js'
 import type { Site } from '../http/site.js'
 import { requireRead } from '../http/unread.js'

@@ -6,7 +6,7 @@ import {
   type StatusResponse,
 } from '../../../proto/gen/headwater/retrieval/v1/retrieval_pb.js'
 import { rpcClient, type RpcClient } from '../../rpc/client.js'
-import { Refusal } from '../ask/reply.js'
+import { Refusal } from '../http/reply.js'
 
 /** Thrown if the retrieval worker is unreachable or too slow. */
 export class RetrievalUnavailable extends Refusal {

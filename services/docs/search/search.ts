@@ -7,7 +7,7 @@ import {
 } from '../../../proto/gen/headwater/retrieval/v1/retrieval_pb.js'
 import { escapeHtml } from '../../design/html.js'
 import type { Incoming } from '../http/incoming.js'
-import { json, NO_STORE, Refusal, type Reply } from '../ask/reply.js'
+import { json, NO_STORE, Refusal, type Reply } from '../http/reply.js'
 import type { Retrieval } from './retrieval.js'
 
 /** An item of the search results. */

@@ -1,4 +1,4 @@
-import { DIMENSIONS } from '../model/embedding-messages.js'
+import { DIMENSIONS } from './embedding-messages.js'
 
 /** Returns whether a vector has the model's dimensions, length 1 and no NaN. HNSW accepts any vector without an error. */
 export function isUnit(vector: Float32Array): boolean {

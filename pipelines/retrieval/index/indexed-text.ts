@@ -1,6 +1,6 @@
-import { analyse } from './analysis.js'
-import type { Lexicon } from './lexicon.js'
-import { blocks, plain } from '../index/markdown.js'
+import { analyse } from '../words/analysis.js'
+import type { Lexicon } from '../words/lexicon.js'
+import { blocks, plain } from './markdown.js'
 
 /** The plain text of a passage, and the position of each of its terms. Made once, so that showing a hit needs no analysis. */
 export interface IndexedText {

@@ -4,9 +4,9 @@ import type { Database } from '../../tables/clickhouse.js'
 import { balanceFloor, NO_BALANCES, setBalanceFloor } from '../../tables/lists/balance-floor.js'
 import { MAX_ROWS_ABOVE } from '../../tables/lists/ranking.js'
 import type { BlockWriter } from '../apply/block-writer.js'
-import { rewriteAbove } from '../rebuild/repair.js'
+import { rewriteAbove } from './repair.js'
 import { WorkingChain } from '../working-chain.js'
-import type { RankingBuilder } from './ranking-builder.js'
+import type { RankingBuilder } from '../lists/ranking-builder.js'
 
 export interface BalanceWritingParts {
   readonly db: Database

@@ -2,9 +2,9 @@ import { createHash, randomBytes } from 'node:crypto'
 import { appendFile, mkdir, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DIMENSIONS } from '../model/embedding-messages.js'
-import { isUnit } from '../meaning/vector.js'
+import { isUnit } from '../model/vector.js'
 import { PROCESS_ID } from './artefact.js'
-import { CHUNKING_VERSION } from './chunk.js'
+import { CHUNKING_VERSION } from '../index/chunk.js'
 
 const HASH_BYTES = 32
 const VECTOR_BYTES = 4 * DIMENSIONS

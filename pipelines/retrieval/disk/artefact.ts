@@ -3,10 +3,11 @@ import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'nod
 import { join } from 'node:path'
 import { coded } from '../../errors.js'
 import { ANALYSIS_VERSION } from '../words/analysis.js'
-import { CHUNKING_VERSION } from './chunk.js'
+import { CHUNKING_VERSION } from '../index/chunk.js'
 import { DIMENSIONS } from '../model/embedding-messages.js'
 import { checksumOf } from '../model/files.js'
 import { Neighbours } from '../meaning/neighbours.js'
+import type { EmbeddedChunks } from '../meaning/semantic.js'
 
 /** Names the files that this process writes. In containers, processes on one folder may have the same process id. */
 export const PROCESS_ID = randomBytes(6).toString('hex')
@@ -19,22 +20,12 @@ export const WORDS = 'words'
 const GRAPH = 'graph.hnsw'
 
 /** The part of the index that takes long to build. The rest is built from the content within a second. */
-export interface Artefact {
+export interface Artefact extends EmbeddedChunks {
   /** Checksum of the model that made the vectors. */
   readonly model: string
   /** Version of the indexed content. */
   readonly content: string
   readonly builtAtMs: number
-  readonly chunks: readonly StoredChunk[]
-  readonly graph: Neighbours
-}
-
-export interface StoredChunk {
-  readonly id: string
-  /** Hash of its text. */
-  readonly hash: string
-  /** Label of its vector in the graph. */
-  readonly label: number
 }
 
 interface Manifest {

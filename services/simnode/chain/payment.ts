@@ -1,8 +1,8 @@
 import type { TxInput, TxOutput } from '../../../pipelines/chain/transaction.js'
-import type { Keyring } from './keyring.js'
+import type { Keyring } from '../wallet/keyring.js'
 import type { Random } from '../random.js'
-import { sealTx, type SimTx } from '../chain/sim-tx.js'
-import { unlock } from './unlock.js'
+import { sealTx, type SimTx } from './sim-tx.js'
+import { unlock } from '../wallet/unlock.js'
 
 export interface OutPoint {
   readonly txid: string

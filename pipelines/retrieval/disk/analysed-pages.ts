@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { deserialize, serialize } from 'node:v8'
 import { codeVersion } from '../../code-version.js'
 import { PROCESS_ID, WORDS } from './artefact.js'
-import type { AnalysedPages } from './snapshot.js'
+import type { AnalysedPages } from '../index/snapshot.js'
 
 const DIGEST_BYTES = 32
 

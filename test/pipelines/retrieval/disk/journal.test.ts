@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { Journal, readJournals } from '../../../../pipelines/retrieval/index/journal.js'
+import { Journal, readJournals } from '../../../../pipelines/retrieval/disk/journal.js'
 import { wordVector } from '../fake-model.js'
 
 let folder: string
