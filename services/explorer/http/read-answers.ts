@@ -1,4 +1,5 @@
-import { codingFor, LEAST_COMPRESSED, preferredCoding } from '../../http/content-coding.js'
+import { LEAST_COMPRESSED } from '../../compression.js'
+import { codingFor, preferredCoding } from '../../http/content-coding.js'
 import type { CachedAnswer, Representation } from '../core/answering/cached-answer.js'
 import { type Encoding, JSON_ENCODING } from '../core/answering/encoding.js'
 import type { Failure } from '../core/answering/failure.js'

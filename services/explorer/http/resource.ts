@@ -1,4 +1,5 @@
-import { codingFor, type Coding, compress } from '../../http/content-coding.js'
+import { type Coding, compress } from '../../compression.js'
+import { codingFor } from '../../http/content-coding.js'
 import type { Answer, Headers, Request } from './answer.js'
 import { matchesTag } from './media.js'
 

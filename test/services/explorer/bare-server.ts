@@ -7,7 +7,6 @@ import { Definitions } from '../../../services/explorer/core/definitions/definit
 import { AddressFeed } from '../../../services/explorer/core/feed/address-feed.js'
 import { Feed } from '../../../services/explorer/core/feed/feed.js'
 import type { Health } from '../../../services/explorer/core/health/health.js'
-import { NodeUnavailable } from '../../../services/explorer/core/node/node-health.js'
 import type { Read } from '../../../services/explorer/core/reads/read.js'
 import { NO_CHAIN, State } from '../../../services/explorer/core/state/state.js'
 import { AvailableDatabase } from '../../../services/explorer/core/tables/availability.js'

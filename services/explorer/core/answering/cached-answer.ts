@@ -1,4 +1,4 @@
-import { type Coding, compress } from '../../../http/content-coding.js'
+import { type Coding, compress } from '../../../compression.js'
 import type { Encoded, Encoding } from './encoding.js'
 
 /** The bytes of an answer in one content coding. */
