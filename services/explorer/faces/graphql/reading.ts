@@ -12,7 +12,6 @@ import {
 import { WrittenAnswer } from '../../core/reads/written-answer.js'
 import { assertNoPage, itemsFrom, kindOf, type ListAnswer, readAfter, withCursor } from './cursors.js'
 import { Failed } from './errors.js'
-import { Levels } from './levels.js'
 import { type Fields, HAS_DETAIL } from './links.js'
 
 /** The maximum size of an answer: about what the largest answer of REST has. */
@@ -30,7 +29,6 @@ export interface ReadingParts {
 /** The reads of one operation. All use one state. */
 export class Reading {
   readonly #parts: ReadingParts
-  readonly #levels = new Levels()
   /** Answers by read and arguments: an operation reads nothing twice. */
   readonly #answers = new Map<string, Promise<Fields | null>>()
   #characters = 0
@@ -60,7 +58,7 @@ export class Reading {
       const key = JSON.stringify([read.name, args, after, detail])
       const known = this.#answers.get(key)
       if (known !== undefined) return await known
-      const made = this.#levels.run(levelOf(info), () => this.#answer({ read, detail }, args, after))
+      const made = this.#answer({ read, detail }, args, after)
       this.#answers.set(key, made)
       return await made
     } catch (error) {
@@ -89,7 +87,6 @@ export class Reading {
   }
 
   async #answer(selected: Selected, args: Fields, after: string | undefined): Promise<Fields | null> {
-    this.assertComplete()
     const { read } = selected
     const kind = kindOf(read, args)
     if (kind === undefined) {
@@ -184,11 +181,4 @@ function argumentsOf(read: Read, given: Fields): Fields {
     if (Array.isArray(value)) return value as string[]
     return typeof value === 'string' ? value : JSON.stringify(value)
   })
-}
-
-/** Returns the number of fields above a field. */
-function levelOf({ path }: GraphQLResolveInfo): number {
-  let level = 0
-  for (let each = path.prev; each !== undefined; each = each.prev) if (typeof each.key === 'string') level++
-  return level
 }
