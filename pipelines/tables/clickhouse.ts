@@ -248,13 +248,21 @@ export class Database {
     this.#isSharded = (await this.query(sql).catch(unlessRefused([]))).length > 0
   }
 
-  /** SQL condition for inserts: no write was lost since `pinEngineRun`. The server evaluates it when the rows arrive. */
-  get whileNothingLost(): string {
-    return whileRunLostNothing(this.#run)
+  /**
+   * Inserts rows that others depend on, such as a head, unless a write was lost since `pinEngineRun`, and checks that these were not
+   * lost either.
+   * @param condition SQL for what must hold besides.
+   * @param insert inserts them under an SQL condition, which the server evaluates when they arrive.
+   * @throws DatabaseUnavailable if writes were lost, or the engine was restarted; errors of the insert.
+   */
+  async guarded<T>(condition: string, insert: (condition: string) => Promise<T>): Promise<T> {
+    const result = await insert(`${condition} AND ${whileRunLostNothing(this.#run)}`)
+    await this.assertNoLostWrites()
+    return result
   }
 
   /**
-   * Checks that no acknowledged write was lost since `pinEngineRun`. Call it after the writes that must not be lost.
+   * Checks that no acknowledged write was lost since `pinEngineRun`.
    * @throws DatabaseUnavailable if writes were lost, or the engine was restarted.
    */
   async assertNoLostWrites(): Promise<void> {

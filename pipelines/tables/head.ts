@@ -91,11 +91,8 @@ export async function headsAfter(
  */
 export async function writeHead(db: Database, head: Head): Promise<void> {
   const tipHash = head.tipHash === '' ? '00'.repeat(32) : head.tipHash
-  await db.insert(
-    new EncodedRows(HEADS, [HEAD.write({ ...head, tipHash })]),
-    `${whileNewest(head.writer)} AND ${db.whileNothingLost}`,
-  )
-  await db.assertNoLostWrites()
+  const rows = new EncodedRows(HEADS, [HEAD.write({ ...head, tipHash })])
+  await db.guarded(whileNewest(head.writer), (condition) => db.insert(rows, condition))
   db.noteHead(head.position)
 }
 
@@ -116,12 +113,12 @@ export async function copyHeads(
   const columns = Object.keys(HEADS.columns)
   const values = columns.map((name) => (name === 'writer' ? String(span.writer) : `heads.${name}`))
   const idOf = (each: HeadId): string => `(${String(each.position)}, ${String(each.writtenAt)})`
-  await from.command(
-    `INSERT INTO ${to.name}.heads (${columns.join(', ')}) SELECT ${values.join(', ')} FROM heads
+  const isNewest = `(SELECT max(writer) FROM ${to.name}.writers) = ${String(span.writer)}`
+  await to.guarded(isNewest, (condition) =>
+    from.command(`INSERT INTO ${to.name}.heads (${columns.join(', ')}) SELECT ${values.join(', ')} FROM heads
      WHERE (heads.position, toUnixTimestamp64Milli(heads.written_at)) > ${idOf(span.after)}
        AND (heads.position, toUnixTimestamp64Milli(heads.written_at)) <= ${idOf(span.to)} AND ${SHOWN_HEADS}
-       AND (SELECT max(writer) FROM ${to.name}.writers) = ${String(span.writer)} AND ${to.whileNothingLost}
-     LIMIT 1 BY heads.position, heads.written_at`,
+       AND ${condition}
+     LIMIT 1 BY heads.position, heads.written_at`),
   )
-  await to.assertNoLostWrites()
 }

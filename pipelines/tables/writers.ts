@@ -38,8 +38,8 @@ export async function claimWriting(db: Database, position: number, replaces = ''
   const { newest, successor } = await newestClaim(db)
   if (successor !== '') throw replacedBy(db, successor)
   const writer = numberAfter(newest)
-  await db.insert(claim(writer, position, { replaces }), HAS_NO_SUCCESSOR)
-  await db.assertNoLostWrites()
+  const row = claim(writer, position, { replaces })
+  await db.guarded(HAS_NO_SUCCESSOR, (condition) => db.insert(row, condition))
   return writer
 }
 
@@ -64,20 +64,16 @@ export async function handOver(
       ? `(SELECT count() FROM heads) = 0`
       : `(SELECT max((heads.position, toUnixTimestamp64Milli(written_at))) FROM heads WHERE ${SHOWN_HEADS})
     = (${String(head.position)}, ${String(head.writtenAt)})`
-  const isNewest = `${heads} AND ${whileNewest(last)} AND ${db.whileNothingLost}`
-  const position = head?.position ?? -1
-  // The table shows whether the row was written: the response may have been lost.
-  const refused = await db
-    .insert(claim(numberAfter(last) | HAND_OVER_BIT, position, { successor }), isNewest)
-    .catch((error: unknown) => error)
-  const now = await newestClaim(db)
-  if (now.successor === '') {
-    if (refused instanceof Error && !(refused instanceof DatabaseUnavailable)) throw refused
-    return false
-  }
-  if (now.successor !== successor) throw replacedBy(db, now.successor)
-  await db.assertNoLostWrites()
-  return true
+  const row = claim(numberAfter(last) | HAND_OVER_BIT, head?.position ?? -1, { successor })
+  return db.guarded(`${heads} AND ${whileNewest(last)}`, async (condition) => {
+    // The table shows whether the row was written: the response may have been lost.
+    const refused = await db.insert(row, condition).catch((error: unknown) => error)
+    const now = await newestClaim(db)
+    if (now.successor === '' && refused instanceof Error && !(refused instanceof DatabaseUnavailable))
+      throw refused
+    if (now.successor !== '' && now.successor !== successor) throw replacedBy(db, now.successor)
+    return now.successor !== ''
+  })
 }
 
 /** Returns a number for the next writer, higher than that of the last one. */
@@ -95,11 +91,19 @@ export async function claimAgain(
   numbers: { readonly last: bigint; readonly next: bigint },
   position: number,
 ): Promise<void> {
-  await db.insert(
-    claim(numbers.next, position, {}),
-    `${whileNewest(numbers.last)} AND ${db.whileNothingLost}`,
-  )
-  await db.assertNoLostWrites()
+  const row = claim(numbers.next, position, {})
+  await db.guarded(whileNewest(numbers.last), (condition) => db.insert(row, condition))
+}
+
+/**
+ * Inserts a row that says that others are complete, unless another writer has taken over or rows were lost.
+ * @param db its `pinEngineRun` must have been called.
+ * @param row SQL of the insert, up to the values that it selects.
+ * @throws DatabaseUnavailable, QueryRefused; Superseded if there is a newer writer.
+ */
+export async function announce(db: Database, row: string, writer: bigint): Promise<void> {
+  await db.guarded(whileNewest(writer), (condition) => db.command(`${row} WHERE ${condition}`))
+  await assertNewestWriter(db, writer)
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Database } from '../clickhouse.js'
 import { onEachShard } from '../cluster/shards.js'
 import type { Querier } from '../keys.js'
-import { assertNewestWriter, whileNewest } from '../writers.js'
+import { announce } from '../writers.js'
 
 /** The floor while no balances are written. */
 export const NO_BALANCES = 0xffff_ffff
@@ -23,12 +23,8 @@ export async function balanceFloor(db: Querier): Promise<number> {
  * @throws DatabaseUnavailable, QueryRefused; Superseded if there is a newer writer.
  */
 export async function setBalanceFloor(db: Database, above: number, writer: bigint): Promise<void> {
-  await db.command(
-    `INSERT INTO balance_floors (writer, noted_at, above)
-     SELECT ${String(writer)}, now64(6), ${String(above)} WHERE ${whileNewest(writer)} AND ${db.whileNothingLost}`,
-  )
-  await assertNewestWriter(db, writer)
-  await db.assertNoLostWrites()
+  const row = `INSERT INTO balance_floors (writer, noted_at, above) SELECT ${String(writer)}, now64(6), ${String(above)}`
+  await announce(db, row, writer)
 }
 
 /** The number of blocks per partition of `script_balances`. */

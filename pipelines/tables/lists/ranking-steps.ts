@@ -7,7 +7,7 @@ import { EncodedRows } from '../rowbinary.js'
 import { RANKING_CHANGES, SCRIPTS } from '../schema.js'
 import { Selection } from '../selection.js'
 import { type Filter, newestRanking, type Ranking } from './ranking.js'
-import { assertNewestWriter, whileNewest } from '../writers.js'
+import { announce } from '../writers.js'
 
 /**
  * The next phase of a build. `scripts` reads the last row of each script into `ranking_changes`, or else `base` copies the previous ranking and `changes` the later changes into it; `order`
@@ -41,7 +41,7 @@ export async function beginBuild(db: Database, filter: Filter, at: BlockId, writ
   const phase = newest === undefined ? 'scripts' : base.size === 0 ? 'changes' : 'base'
   const done = phase === 'changes' ? base.height : 0
   const build: Build = { ...at, base, step: 0, phase, done, collected: 0 }
-  await record(db, build, writer)
+  await announce(db, progress(build), writer)
   return build
 }
 
@@ -80,14 +80,9 @@ export async function buildStep(
   const scripts: typeof takeBase = () => takeScripts(db, build, most, { filter, network })
   const steps = { scripts, base: takeBase, changes: takeChanges, order, number }
   const next = await steps[build.phase](db, build, most, filter)
-  await db.assertNoLostWrites()
-  if (!('phase' in next)) {
-    await announce(db, next, writer)
-    return next
-  }
-  const recorded = { ...next, step: build.step + 1 }
-  await record(db, recorded, writer)
-  return recorded
+  const result = 'phase' in next ? { ...next, step: build.step + 1 } : next
+  await announce(db, 'phase' in result ? progress(result) : announcement(result), writer)
+  return result
 }
 
 /** Returns whether a build is complete. */
@@ -263,31 +258,22 @@ async function assertComplete(db: Database, { height, hash }: Build, size: numbe
   )
 }
 
-async function announce(db: Database, { height, hash, size }: Ranking, writer: bigint): Promise<void> {
-  await db.command(
-    `INSERT INTO rankings (height, block_hash, block_tag, size, built_at)
-     SELECT ${String(height)}, ${literal(hash)}, ${String(blockTag(hash))}, ${String(size)}, now64(3) WHERE ${whileNewest(writer)} AND ${db.whileNothingLost}`,
-  )
-  await assertNewestWriter(db, writer)
-  await db.assertNoLostWrites()
-}
+/** Returns the row that announces a ranking. */
+const announcement = ({ height, hash, size }: Ranking): string =>
+  `INSERT INTO rankings (height, block_hash, block_tag, size, built_at)
+   SELECT ${String(height)}, ${literal(hash)}, ${String(blockTag(hash))}, ${String(size)}, now64(3)`
 
-async function record(db: Database, build: Build, writer: bigint): Promise<void> {
-  const { base, step, phase, done, collected } = build
-  await db.command(
-    `INSERT INTO ranking_steps (at_height, at_hash, step, phase, done, collected, base_height, base_hash, base_size)
-     SELECT ${nameOf(build)}, ${String(step)}, '${phase}', ${String(done)}, ${String(collected)}, ${String(base.height)},
-       ${literal(base.hash)}, ${String(base.size)} WHERE ${whileNewest(writer)} AND ${db.whileNothingLost}`,
-  )
-  await assertNewestWriter(db, writer)
-  await db.assertNoLostWrites()
-}
+/** Returns the row that notes how far a ranking is built. */
+const progress = ({ height, hash, base, step, phase, done, collected }: Build): string =>
+  `INSERT INTO ranking_steps (at_height, at_hash, step, phase, done, collected, base_height, base_hash, base_size)
+   SELECT ${nameOf({ height, hash })}, ${String(step)}, '${phase}', ${String(done)}, ${String(collected)}, ${String(base.height)},
+     ${literal(base.hash)}, ${String(base.size)}`
 
 /** Returns SQL for a hash as the tables contain it: 32 zero bytes for none. */
 const literal = (hash: string): string =>
   `toFixedString(unhex('${hash === '' ? '00'.repeat(32) : hash}'), 32)`
 
-const nameOf = ({ height, hash }: Build): string => `${String(height)}, ${literal(hash)}`
+const nameOf = ({ height, hash }: Pick<Build, 'height' | 'hash'>): string => `${String(height)}, ${literal(hash)}`
 
 const isOf = ({ height, hash }: Build): string =>
   `at_height = ${String(height)} AND at_hash = ${literal(hash)}`

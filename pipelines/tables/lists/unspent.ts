@@ -3,7 +3,7 @@ import type { Database } from '../clickhouse.js'
 import { onEachShard } from '../cluster/shards.js'
 import type { Querier } from '../keys.js'
 import { heightDesc } from '../schema.js'
-import { assertNewestWriter, whileNewest } from '../writers.js'
+import { announce } from '../writers.js'
 
 /**
  * The numbered list of the unspent outputs of a script as of a block, valid as long as that block is on the chain. Height -1 is
@@ -183,13 +183,9 @@ export async function buildList(
   )
   const list = { height: at.height, tag }
   const size = await countList(db, of, { ...list, size: 0 })
-  await db.assertNoLostWrites()
-  await db.command(
-    `INSERT INTO unspent_lists (script_hash, height, block_tag, size, built_at)
-     SELECT unhex('${scriptHash}'), ${String(at.height)}, ${String(tag)}, ${String(size)}, now64(3)
-     WHERE ${whileNewest(writer)} AND ${db.whileNothingLost}`,
-  )
-  await assertNewestWriter(db, writer)
+  const row = `INSERT INTO unspent_lists (script_hash, height, block_tag, size, built_at)
+    SELECT unhex('${scriptHash}'), ${String(at.height)}, ${String(tag)}, ${String(size)}, now64(3)`
+  await announce(db, row, writer)
   return { ...list, size }
 }
 

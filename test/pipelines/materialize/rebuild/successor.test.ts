@@ -73,10 +73,9 @@ describe('a switch over', () => {
   it('does not happen in a run of the engine that lost rows, and is not announced if its row may be lost', async () => {
     const db = own()
     await writeHead(db, HEAD)
-    const lost = vi.spyOn(db, 'whileNothingLost', 'get').mockReturnValue('0')
+    vi.spyOn(db, 'guarded').mockImplementationOnce((_, insert) => insert('0'))
     expect(await handOver(db, 'other', HEAD)).toBe(false)
     expect(await servingDatabase(db)).toBe(db.name)
-    lost.mockRestore()
     vi.spyOn(db, 'assertNoLostWrites').mockRejectedValueOnce(new DatabaseUnavailable('rows were lost'))
     await expect(handOver(db, 'other', HEAD)).rejects.toThrow('rows were lost')
     await expect(handOver(db, 'other', HEAD)).rejects.toThrow(Superseded)
