@@ -113,7 +113,10 @@ describe('the engine', () => {
     await expect(announce(2)).rejects.toThrow('was restarted')
     await db.pinEngineRun()
     await announce(3)
-    expect(await db.query('SELECT number FROM announced ORDER BY number')).toEqual([{ number: 1 }, { number: 3 }])
+    expect(await db.query('SELECT number FROM announced ORDER BY number')).toEqual([
+      { number: 1 },
+      { number: 3 },
+    ])
     await db.close()
   })
 

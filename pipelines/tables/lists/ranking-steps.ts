@@ -273,7 +273,8 @@ const progress = ({ height, hash, base, step, phase, done, collected }: Build): 
 const literal = (hash: string): string =>
   `toFixedString(unhex('${hash === '' ? '00'.repeat(32) : hash}'), 32)`
 
-const nameOf = ({ height, hash }: Pick<Build, 'height' | 'hash'>): string => `${String(height)}, ${literal(hash)}`
+const nameOf = ({ height, hash }: Pick<Build, 'height' | 'hash'>): string =>
+  `${String(height)}, ${literal(hash)}`
 
 const isOf = ({ height, hash }: Build): string =>
   `at_height = ${String(height)} AND at_hash = ${literal(hash)}`
