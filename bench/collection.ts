@@ -1,4 +1,4 @@
-import { access, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { type Page, hashOf } from '../pipelines/content/page.js'
 import { openContent } from '../pipelines/content/store.js'
@@ -81,9 +81,3 @@ export async function ownCollection(content: string, judgements: string): Promis
 function missing(question: string, url: string): never {
   throw new Error(`the judgement of '${question}' names ${url}, which is no page`)
 }
-
-export const exists = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  )

@@ -8,6 +8,7 @@ import { chunksOf } from '../pipelines/retrieval/index/chunk.js'
 import { freePort } from '../services/process/ports.js'
 import { modelFolder } from '../test/harness/model.js'
 import { settled, type Start, withProcesses } from './processes.js'
+import { comparison, median } from './repetitions.js'
 import type { Figure } from './report.js'
 
 export interface DocsStartOptions {
@@ -50,15 +51,13 @@ export async function docsStart({ content, repetitions }: DocsStartOptions): Pro
       empties.push(await started(join(folder, `empty-${String(round)}`), empty))
       restarts.push(await started(data, resolve(content)))
     }
-    const [answer, hybrid] = [median(restarts, 'answer'), median(restarts, 'hybrid')]
-    const [emptyAnswer, emptyHybrid] = [median(empties, 'answer'), median(empties, 'hybrid')]
-    const rate = alone.chunks / first.hybrid
+    const of = (times: readonly Times[], what: keyof Times): number => median(times.map((each) => each[what]))
+    const [answer, hybrid] = [of(restarts, 'answer'), of(restarts, 'hybrid')]
+    const [emptyAnswer, emptyHybrid] = [of(empties, 'answer'), of(empties, 'hybrid')]
+    const bare = alone.chunks / alone.seconds
     return [
-      { name: 'embedding_alone', value: alone.chunks / alone.seconds, unit: 'chunks/s' },
-      {
-        ...{ name: 'first_start', value: rate, unit: 'chunks/s' },
-        ...{ baseline: alone.chunks / alone.seconds, ratio: (rate * alone.seconds) / alone.chunks },
-      },
+      { name: 'embedding_alone', value: bare, unit: 'chunks/s' },
+      comparison('first_start', 'chunks/s', alone.chunks / first.hybrid, bare),
       { name: 'first_start_first_answer', value: first.answer, unit: 's' },
       { name: 'empty_start', value: emptyAnswer, unit: 's' },
       { name: 'restart', value: answer, unit: 's' },
@@ -114,9 +113,4 @@ async function startOnce(start: Start, settings: Record<string, string>): Promis
   }, MINUTE_MS)
   for (const each of processes.reverse()) await each.kill('SIGTERM')
   return { answer, hybrid }
-}
-
-function median(times: readonly Times[], of: keyof Times): number {
-  const sorted = times.map((each) => each[of]).sort((a, b) => a - b)
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
 }

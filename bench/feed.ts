@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type BareFeed, startBareFeed } from './bare-feed.js'
 import { FeedClients, type Round } from './feed-clients.js'
 import { controlNode } from './node-control.js'
-import { startStack, withProcesses } from './processes.js'
+import { startStack, withPeakSize, withProcesses } from './processes.js'
 import { comparison, repeated } from './repetitions.js'
 import type { Figure } from './report.js'
 import { residentBytesOf } from '../test/harness/processes.js'
@@ -21,7 +21,6 @@ const WARM_UP_CLIENTS = 1_000
 /** The time in which memory of connecting is collected. */
 const REST_MS = 3_000
 const MAX_BYTES_PER_CLIENT = 8_000
-const MAX_MB = 300
 
 /**
  * Measures the feed with clients on `blocks` and `mempool`. In a round, transactions enter the mempool of the node at once, and
@@ -35,7 +34,6 @@ export function feed({ clients, stalled, events, repetitions }: FeedOptions): Pr
     const size = { blocks: 1_000, txsPerBlock: 20, mix: 'cheap' } as const
     const { nodeUrl, port, explorer } = await startStack(start, folder, size)
     const bare = await startBareFeed()
-    const sampling = setInterval(() => explorer.rssMb(), 200)
     const opened: FeedClients[] = []
     const connect = async (to: number, count: number, areStalled = false): Promise<FeedClients> => {
       const some = await FeedClients.connect({ port: to, clients: count, areStalled })
@@ -63,7 +61,7 @@ export function feed({ clients, stalled, events, repetitions }: FeedOptions): Pr
         await others.close()
         return round
       }
-      const figures = await repeated(repetitions, async () => {
+      const measureAll = async (): Promise<Figure[]> => {
         const entered = await measure(served, () => enter(nodeUrl, events))
         const mined = await measure(served, () => mine(nodeUrl, events))
         const bareEntered = await measure(reference, () => published(entered.messages))
@@ -90,7 +88,8 @@ export function feed({ clients, stalled, events, repetitions }: FeedOptions): Pr
             baseline: 1000 * bareMined.seconds,
           },
         ]
-      })
+      }
+      const figures = await withPeakSize(explorer, () => repeated(repetitions, measureAll))
       return [
         ...figures,
         { name: 'lost_messages', value: lost, unit: 'messages', most: 0 },
@@ -98,10 +97,8 @@ export function feed({ clients, stalled, events, repetitions }: FeedOptions): Pr
           ...{ name: 'bytes_per_client', value: bytes, unit: 'bytes', baseline: bareBytes },
           most: MAX_BYTES_PER_CLIENT,
         },
-        { name: 'explorer_peak_rss', value: explorer.peakMb, unit: 'MB', most: MAX_MB },
       ]
     } finally {
-      clearInterval(sampling)
       await Promise.all([bare.close(), ...opened.map((each) => each.close())])
     }
   })

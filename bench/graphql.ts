@@ -1,5 +1,5 @@
 import { startStack, withProcesses } from './processes.js'
-import { comparison, repeated } from './repetitions.js'
+import { comparison, rateOf, repeated } from './repetitions.js'
 import type { Figure } from './report.js'
 
 export interface GraphqlOptions {
@@ -66,12 +66,4 @@ async function byRest(url: string, page: number): Promise<void> {
       await get(`/block/${block.hash}/txs?limit=${String(TXS)}`)
   }
   await Promise.all(Array.from({ length: CONNECTIONS }, worker))
-}
-
-/** Returns how many calls are completed per second, one after the other. */
-async function rateOf(call: () => Promise<void>, seconds: number): Promise<number> {
-  const began = performance.now()
-  let count = 0
-  for (; performance.now() - began < seconds * 1000; count++) await call()
-  return (count * 1000) / (performance.now() - began)
 }

@@ -4,6 +4,7 @@ import {
   chainHeight,
   engineOf,
   explorerOf,
+  MAX_EXPLORER_MB,
   settled,
   simulatedNode,
   type Start,
@@ -20,8 +21,7 @@ export interface IngestOptions {
   readonly repetitions: number
 }
 
-/** The maximum size of the explorer, and of the other processes, MB. */
-const MAX_EXPLORER_MB = 300
+/** The maximum size of the processes other than the explorer, MB. */
 const MAX_MB = 400
 /** Memory that grows more than this in the second half of a backfill is not flat. */
 const MAX_GROWTH = 1.15

@@ -144,4 +144,9 @@ export class Supply<T> {
     this.#next += count
     return taken
   }
+
+  /** @throws Error if there is none left. */
+  next(): T {
+    return this.take(1)[0] as T
+  }
 }

@@ -7,7 +7,7 @@ import { Random } from '../services/simnode/random.js'
 import type { ServiceProcess } from '../test/harness/processes.js'
 import { LoadGenerator, type LoadResult } from './load-generator.js'
 import { controlNode } from './node-control.js'
-import { settled, type Stack, type Start, startStack, withProcesses } from './processes.js'
+import { settled, type Stack, type Start, startStack, txidsAt, withProcesses } from './processes.js'
 import { percentile } from './repetitions.js'
 import type { Figure } from './report.js'
 
@@ -104,11 +104,8 @@ async function follow(
 async function readPaths({ url, nodeUrl }: Stack): Promise<string[]> {
   const { height } = await controlNode(nodeUrl, 'state', 'GET')
   const paths = ['/api/v1/stats/summary', '/api/v1/blocks']
-  for (let at = height; at > height - READ_BLOCKS; at--) {
-    const answer = await fetch(`${url}/block/${String(at)}/txs?limit=100`)
-    const { items } = (await answer.json()) as { items: { txid: string }[] }
-    paths.push(...items.map(({ txid }) => `/api/v1/tx/${txid}`))
-  }
+  for (let at = height; at > height - READ_BLOCKS; at--)
+    paths.push(...(await txidsAt(url, at)).map((txid) => `/api/v1/tx/${txid}`))
   return paths
 }
 

@@ -4,6 +4,7 @@ import { NodeClient } from '../pipelines/node/client.js'
 import { freePort } from '../services/process/ports.js'
 import { ServiceProcess } from '../test/harness/processes.js'
 import { settled, withProcesses } from './processes.js'
+import { comparison } from './repetitions.js'
 import type { Figure } from './report.js'
 
 const POLL_INTERVAL_MS = 1000
@@ -55,14 +56,7 @@ export function mempool({ txs, arrivalMs, seconds }: MempoolOptions): Promise<Fi
       poller.rssMb()
       const before = await oldWay(node)
       return [
-        {
-          name: 'mempool_cpu',
-          value: cpu,
-          unit: '% of a core',
-          baseline: before,
-          ratio: cpu / before,
-          most: MAX_CPU,
-        },
+        { ...comparison('mempool_cpu', '% of a core', cpu, before), most: MAX_CPU },
         { name: 'mempool_memory', value: poller.peakMb, unit: 'MB', most: MAX_MB },
         { name: 'mempool_filled', value: txs / filling, unit: 'transactions/s' },
       ]

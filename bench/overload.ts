@@ -5,7 +5,8 @@ import { MAX_IN_FLIGHT } from '../services/explorer/core/answering/reader.js'
 import type { ServiceProcess } from '../test/harness/processes.js'
 import { startBareServer } from './bare-server.js'
 import { LoadGenerator, type LoadResult } from './load-generator.js'
-import { indexedExplorer, withProcesses } from './processes.js'
+import { indexedExplorer, peakSize, withProcesses } from './processes.js'
+import { comparison, percentile } from './repetitions.js'
 import type { Figure } from './report.js'
 
 export interface OverloadOptions {
@@ -39,7 +40,6 @@ const LEAST_USED = 0.9
 const MAX_UNUSED = 1.1
 /** Keys that wait for one answer. */
 const MAX_KEYS = 4
-const MAX_MB = 300
 const LOOK_MS = 500
 
 /** The answer of a bare server, whose clients replace those that are refused. */
@@ -130,7 +130,7 @@ async function txidsOf(nodeUrl: string, blocks: number): Promise<string[]> {
 /** Returns the explorer's own metrics meanwhile. */
 class Watch {
   readonly #url: string
-  readonly #explorer: ServiceProcess
+  readonly explorer: ServiceProcess
   readonly #timer: NodeJS.Timeout
   #before: Metrics | undefined
   /** Returns figures of the answers to the open load. */
@@ -142,12 +142,8 @@ class Watch {
 
   constructor(url: string, explorer: ServiceProcess) {
     this.#url = url
-    this.#explorer = explorer
+    this.explorer = explorer
     this.#timer = setInterval(() => void this.#look().catch(() => undefined), LOOK_MS)
-  }
-
-  get peakMb(): number {
-    return this.#explorer.peakMb
   }
 
   /** Returns the lookups of an answer during a load. @throws Error if answers came from memory. */
@@ -177,7 +173,7 @@ class Watch {
   }
 
   async #look(): Promise<Metrics> {
-    this.#explorer.rssMb()
+    this.explorer.rssMb()
     const text = await (await fetch(`${this.#url}/metrics`)).text()
     const sum = (pattern: RegExp): number =>
       [...text.matchAll(pattern)].reduce((total, [, value]) => total + Number(value), 0)
@@ -222,22 +218,9 @@ function figures(
     { name: 'capacity', value: capacity, unit: 'requests/s' },
     { name: 'offered', value: open.lags.length / seconds, unit: 'requests/s' },
     { name: 'capacity_beside_bare_refusals', value: besideRefusals, unit: 'requests/s' },
-    {
-      ...{ name: 'goodput', value: goodput, unit: 'requests/s' },
-      ...{ baseline: besideRefusals, ratio: goodput / besideRefusals },
-    },
-    {
-      ...{ name: 'goodput_of_capacity_alone', value: goodput, unit: 'requests/s' },
-      ...{ baseline: capacity, ratio: goodput / capacity },
-    },
-    {
-      name: 'accepted_p99',
-      value: openP99,
-      unit: 'ms',
-      baseline: besideP99,
-      ratio: openP99 / besideP99,
-      most: 2 * besideP99,
-    },
+    comparison('goodput', 'requests/s', goodput, besideRefusals),
+    comparison('goodput_of_capacity_alone', 'requests/s', goodput, capacity),
+    { ...comparison('accepted_p99', 'ms', openP99, besideP99), most: 2 * besideP99 },
     {
       name: 'accepted_p50',
       value: percentile(open.times, 0.5),
@@ -258,8 +241,8 @@ function figures(
     count('clients_left', open.left),
     count('of_which_begun', watch.clientsLeft),
     {
-      ...{ name: 'lookups_per_answer', value: watch.lookups / watch.answers, unit: 'lookups' },
-      ...{ baseline: lookups, ratio: watch.lookups / watch.answers / lookups, maxRatio: MAX_UNUSED },
+      ...comparison('lookups_per_answer', 'lookups', watch.lookups / watch.answers, lookups),
+      maxRatio: MAX_UNUSED,
     },
     { name: 'most_answers_under_way', value: watch.maxInFlight, unit: 'answers', most: MAX_IN_FLIGHT },
     {
@@ -268,7 +251,7 @@ function figures(
       unit: 'keys',
       most: MAX_KEYS * MAX_IN_FLIGHT,
     },
-    { name: 'explorer_peak_rss', value: watch.peakMb, unit: 'MB', most: MAX_MB },
+    peakSize(watch.explorer),
     { name: 'generator_lag_p99', value: lag, unit: 'ms', most: MAX_LAG_MS },
     {
       name: 'generator_cpu',
@@ -309,9 +292,4 @@ function summed(results: readonly LoadResult[]): LoadResult {
     cpuShare: sum(({ cpuShare }) => cpuShare) / results.length,
     others,
   }
-}
-
-function percentile(values: readonly number[], share: number): number {
-  const sorted = Float64Array.from(values).sort()
-  return sorted[Math.floor(sorted.length * share)] ?? Number.NaN
 }

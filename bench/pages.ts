@@ -1,14 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { chromium } from 'playwright-core'
 import { CHROMIUM } from '../test/harness/chromium.js'
-import { startBareServer } from './bare-server.js'
+import { startBareServer, storedAnswers } from './bare-server.js'
 import { measurePage, measurePaint, type PageTimes } from './browser-times.js'
 import { loadTool } from './load-tool.js'
 import { controlNode } from './node-control.js'
-import { type Stack, startStack, withProcesses } from './processes.js'
+import { type Stack, startStack, txidsAt, withProcesses } from './processes.js'
 import { comparison, median, repeated } from './repetitions.js'
 import type { Figure } from './report.js'
-import { storedAnswers } from './stored-answers.js'
 
 export interface PagesOptions {
   readonly blocks: number
@@ -65,11 +64,7 @@ export function pages(options: PagesOptions): Promise<Figure[]> {
 /** Returns the txids of all blocks. */
 async function allTxids({ url }: Stack, blocks: number): Promise<string[]> {
   const txids: string[] = []
-  for (let height = 1; height <= blocks; height++) {
-    const answer = await fetch(`${url}/block/${String(height)}/txs?limit=100`)
-    const { items } = (await answer.json()) as { items: readonly { readonly txid: string }[] }
-    txids.push(...items.map(({ txid }) => txid))
-  }
+  for (let height = 1; height <= blocks; height++) txids.push(...(await txidsAt(url, height)))
   return txids
 }
 

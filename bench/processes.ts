@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../services/process/ports.js'
 import { ServiceProcess } from '../test/harness/processes.js'
+import { controlNode } from './node-control.js'
+import type { Figure } from './report.js'
 
 /** Starts one of the project's processes. */
 export type Start = (name: string, env: Record<string, string>, args?: string[]) => ServiceProcess
@@ -66,7 +68,7 @@ export async function simulatedNode(
     ...(mix === undefined ? [] : ['--mix', mix]),
   ])
   const url = `http://bench:bench@127.0.0.1:${String(port)}`
-  await settled(async () => Number(await rpc(url, 'getblockcount')) >= blocks, HISTORY_MS, [node])
+  await settled(async () => (await controlNode(url, 'state', 'GET')).height >= blocks, HISTORY_MS, [node])
   return { url, node }
 }
 
@@ -99,6 +101,35 @@ export async function explorerOf(
 export async function chainHeight(url: string): Promise<number | undefined> {
   const answer = await fetch(`${url}/stats/summary`)
   return ((await answer.json()) as { tipHeight?: number }).tipHeight
+}
+
+/** The maximum size of the explorer, MB. */
+export const MAX_EXPLORER_MB = 300
+const SIZE_LOOK_MS = 200
+
+/** Measures, and adds the largest size of the explorer until the end of that. */
+export async function withPeakSize(
+  explorer: ServiceProcess,
+  measure: () => Promise<readonly Figure[]>,
+): Promise<Figure[]> {
+  const sampling = setInterval(() => explorer.rssMb(), SIZE_LOOK_MS)
+  try {
+    return [...(await measure()), peakSize(explorer)]
+  } finally {
+    clearInterval(sampling)
+  }
+}
+
+/** Returns the largest size of the explorer of those that were sampled. */
+export function peakSize({ peakMb }: ServiceProcess): Figure {
+  return { name: 'explorer_peak_rss', value: peakMb, unit: 'MB', most: MAX_EXPLORER_MB }
+}
+
+/** Returns the first 100 txids of a block. @param url of an explorer's API. */
+export async function txidsAt(url: string, height: number): Promise<string[]> {
+  const answer = await fetch(`${url}/block/${String(height)}/txs?limit=100`)
+  const { items } = (await answer.json()) as { items: readonly { readonly txid: string }[] }
+  return items.map(({ txid }) => txid)
 }
 
 /** All processes of an index of a simulated chain. */
@@ -169,15 +200,4 @@ export async function becomeIdle(processes: readonly ServiceProcess[]): Promise<
     return processes.every(({ alive }) => alive) && used() - before < (IDLE_SHARE * IDLE_LOOK_MS) / 1000
   }
   await settled(isIdle, MAX_IDLE_WAIT_MS, processes)
-}
-
-async function rpc(url: string, method: string): Promise<unknown> {
-  const { protocol, host } = new URL(url)
-  const body = JSON.stringify({ jsonrpc: '1.0', id: 1, method, params: [] })
-  const answer = await fetch(`${protocol}//${host}`, {
-    method: 'POST',
-    body,
-    headers: { authorization: 'Basic YmVuY2g6YmVuY2g=' },
-  })
-  return ((await answer.json()) as { result: unknown }).result
 }

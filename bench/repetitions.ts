@@ -55,6 +55,14 @@ function valueAt(values: readonly number[], indexOf: (count: number) => number):
   return value
 }
 
+/** Makes calls one after the other for some seconds. @returns the number of completed calls per second. */
+export async function rateOf(call: () => Promise<unknown>, seconds: number): Promise<number> {
+  const began = performance.now()
+  let count = 0
+  for (; performance.now() - began < seconds * 1000; count++) await call()
+  return (count * 1000) / (performance.now() - began)
+}
+
 /** Returns a figure of a value compared with its baseline. */
 export function comparison(name: string, unit: string, value: number, baseline: number): Figure {
   return { name, value, unit, baseline, ratio: value / baseline }

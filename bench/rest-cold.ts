@@ -2,8 +2,8 @@ import { freePort } from '../services/process/ports.js'
 import { Cache } from './cache.js'
 import { type ChainSize, frozenTables, type LargeChain, largeChain, shuffled, Supply } from './large-chain.js'
 import { type LoadTool, loadTool } from './load-tool.js'
-import { chainHeight, engineOf, explorerOf, settled, withProcesses } from './processes.js'
-import { comparison, repeated } from './repetitions.js'
+import { chainHeight, engineOf, explorerOf, settled, withPeakSize, withProcesses } from './processes.js'
+import { comparison, rateOf, repeated } from './repetitions.js'
 import type { Figure } from './report.js'
 
 export interface RestColdOptions extends ChainSize {
@@ -14,8 +14,6 @@ export interface RestColdOptions extends ChainSize {
 }
 
 const CONNECTIONS = 256
-/** The maximum size of the explorer, MB. */
-const MAX_MB = 300
 /** Seconds of each load of addresses, for which those of the chain suffice up to 9,000 requests per second. */
 const ADDRESS_SECONDS = 1
 /** A load of one connection takes no more of the keys than this, as a share of those of all connections. */
@@ -35,20 +33,19 @@ export function restCold(options: RestColdOptions): Promise<Figure[]> {
     const { url, explorer } = await explorerOf(start, env)
     await settled(async () => (await chainHeight(url)) === chain.blocks, 120_000, [explorer])
     const frozen = await frozenTables(start, chain)
-    const sampling = setInterval(() => explorer.rssMb(), 200)
     try {
       const load = loadTool(folder)
       const keys = keysOf(chain, options.repetitions)
-      const figures = await repeated(options.repetitions, async () => {
+      const measure = async (): Promise<Figure[]> => {
         const { txids, addresses } = keys
         const tx = await read(load, url, 'tx', txids.take(keys.txsOfLoad), CONNECTIONS, options.seconds)
-        const frozenTx = await rateOf(txids, (txid) => frozen.tx(txid), options.seconds)
+        const frozenTx = await rateOf(() => frozen.tx(txids.next()), options.seconds)
         const single = await read(load, url, 'tx', txids.take(keys.txsOfSingle), 1, options.seconds)
-        const lookup = await rateOf(txids, (txid) => frozen.body(txid), options.seconds)
+        const lookup = await rateOf(() => frozen.body(txids.next()), options.seconds)
         const names = addresses.take(keys.addressesOfLoad).map(({ address }) => address)
         const address = await read(load, url, 'address', names, CONNECTIONS, ADDRESS_SECONDS)
-        const script = (each: { scriptHash: string }): Promise<unknown> => frozen.script(each.scriptHash)
-        const frozenAddress = await rateOf(addresses, script, ADDRESS_SECONDS)
+        const script = (): Promise<unknown> => frozen.script(addresses.next().scriptHash)
+        const frozenAddress = await rateOf(script, ADDRESS_SECONDS)
         return [
           comparison('tx_256_connections', 'requests/s', tx.requestsPerSecond, frozenTx),
           { name: 'tx_256_connections_p99', value: tx.p99Ms, unit: 'ms' },
@@ -59,10 +56,9 @@ export function restCold(options: RestColdOptions): Promise<Figure[]> {
             maxRatio: 3,
           },
         ]
-      })
-      return [...figures, { name: 'explorer_peak_rss', value: explorer.peakMb, unit: 'MB', most: MAX_MB }]
+      }
+      return await withPeakSize(explorer, () => repeated(options.repetitions, measure))
     } finally {
-      clearInterval(sampling)
       frozen.close()
     }
   })
@@ -91,17 +87,4 @@ async function read(
 ) {
   const paths = keys.map((key) => `/api/v1/${kind}/${key}`)
   return load({ url, paths, once: true, connections, seconds: Math.ceil(seconds) })
-}
-
-/** Returns how many calls are completed per second, one after the other. */
-async function rateOf<T>(
-  keys: Supply<T>,
-  call: (key: T) => Promise<unknown>,
-  seconds: number,
-): Promise<number> {
-  const from = performance.now()
-  const end = from + seconds * 1000
-  let count = 0
-  for (; performance.now() < end; count++) for (const key of keys.take(1)) await call(key)
-  return (count * 1000) / (performance.now() - from)
 }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readArtefact } from '../pipelines/retrieval/disk/artefact.js'
@@ -14,7 +15,7 @@ import { modelFolder } from '../test/harness/model.js'
 import type { ServiceProcess } from '../test/harness/processes.js'
 import { judgedAnswers } from '../test/retrieval/answers.js'
 import { answerFigures, askJudged } from '../test/retrieval/outcomes.js'
-import { exists, ownCollection, readCollection } from './collection.js'
+import { ownCollection, readCollection } from './collection.js'
 import { generatedPage, generatedQuestions } from '../test/harness/generated-text.js'
 import { settled, withProcesses } from './processes.js'
 import { nearest, rankingQuality, shareFound } from './ranking-quality.js'
@@ -58,10 +59,10 @@ async function quality({ collection }: RetrievalOptions, embedder: Embedder): Pr
   if (collection !== undefined)
     return rankingQuality(await readCollection(collection, 'collection'), embedder)
   const figures: Figure[] = []
-  if (await exists(JUDGEMENTS))
+  if (existsSync(JUDGEMENTS))
     figures.push(...(await rankingQuality(await ownCollection('content', JUDGEMENTS), embedder)))
   else skipped(JUDGEMENTS)
-  if (await exists(CRANFIELD))
+  if (existsSync(CRANFIELD))
     figures.push(...(await rankingQuality(await readCollection(CRANFIELD), embedder)))
   else skipped(CRANFIELD)
   const sets = { answers: judgedAnswers(), held_out_answers: judgedAnswers('answers-held-out.jsonl') }

@@ -6,8 +6,8 @@ import { Database } from '../pipelines/tables/clickhouse.js'
 import type { Head } from '../pipelines/tables/head.js'
 import { migrate } from '../pipelines/tables/migrate.js'
 import { newestRanking, richest } from '../pipelines/tables/lists/ranking.js'
-import { freePort } from '../services/process/ports.js'
-import { settled, withProcesses } from './processes.js'
+import { engineOf, withProcesses } from './processes.js'
+import { median } from './repetitions.js'
 import type { Figure } from './report.js'
 
 export interface RichListOptions {
@@ -25,19 +25,13 @@ const BLOCKS = 1000
  */
 export async function richList({ addresses, changes }: RichListOptions): Promise<Figure[]> {
   return withProcesses(async (start) => {
-    const port = await freePort()
-    start('engine', {}, ['--http-port', String(port)])
-    const db = new Database({
-      url: `http://127.0.0.1:${String(port)}`,
-      database: 'headwater',
-      timeoutMs: 600_000,
-    })
+    const { url } = await engineOf(start)
+    const db = new Database({ url, database: 'headwater', timeoutMs: 600_000 })
     const builder = new RankingBuilder(db, pino({ level: 'warn' }, process.stderr), {
       keptMs: 0,
       cleaningMs: 0,
     })
     try {
-      await settled(() => db.ping(), 60_000)
       await migrate(db)
       await generate(db, addresses)
       const idleMb = await memoryMb(db)
@@ -64,8 +58,8 @@ export async function richList({ addresses, changes }: RichListOptions): Promise
         { name: 'engine_peak_memory', value: Math.max(first.peakMb, second.peakMb), unit: 'MB' },
         { name: 'changed_rows', value: 100 * changes, unit: 'rows' },
         ...Object.entries(reads).flatMap(([page, times]) => [
-          { name: `${page}_page_median`, value: quantile(times, 0.5), unit: 'ms' },
-          { name: `${page}_page_slowest`, value: quantile(times, 1), unit: 'ms' },
+          { name: `${page}_page_median`, value: median(times), unit: 'ms' },
+          { name: `${page}_page_slowest`, value: Math.max(...times), unit: 'ms' },
         ]),
       ]
     } finally {
@@ -136,9 +130,4 @@ async function timed(db: Database, work: () => Promise<void>): Promise<{ seconds
   }
   await done
   return { seconds: (performance.now() - began) / 1000, peakMb }
-}
-
-function quantile(times: readonly number[], part: number): number {
-  const sorted = [...times].sort((one, other) => one - other)
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0
 }

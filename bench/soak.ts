@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WebSocket } from 'ws'
 import { type LoadResult, LoadGenerator } from './load-generator.js'
-import { settled, type Stack, startStack, withProcesses } from './processes.js'
+import { MAX_EXPLORER_MB, settled, type Stack, startStack, withProcesses } from './processes.js'
 import { growthInSecondHalf, percentile } from './repetitions.js'
 import type { Figure } from './report.js'
 
@@ -17,8 +17,6 @@ export interface SoakOptions {
 const BLOCK_INTERVAL_MS = 2_000
 const REORG_RATE = 0.2
 const SAMPLE_MS = 2_000
-/** The maximum size of the explorer, MB. */
-const MAX_MB = 300
 /** Memory that grows more than this in the second half is not flat. */
 const MAX_GROWTH = 1.15
 const CHANNELS = ['blocks', 'mempool', 'reorgs'] as const
@@ -106,7 +104,7 @@ class Memory {
           name: `${name}_peak_rss`,
           value: peakMb,
           unit: 'MB',
-          ...(name === 'explorer' ? { most: MAX_MB } : {}),
+          ...(name === 'explorer' ? { most: MAX_EXPLORER_MB } : {}),
         },
         name === 'engine' ? growth : { ...growth, most: MAX_GROWTH },
       ]

@@ -8,6 +8,7 @@ import {
   chainHeight,
   engineOf,
   explorerOf,
+  MAX_EXPLORER_MB,
   settled,
   simulatedNode,
   type Start,
@@ -26,7 +27,6 @@ export interface StorageOptions {
 
 /** Bytes of all tables per transaction of the chain of a full run, whose transactions have 474 bytes. */
 const MAX_BYTES_PER_TX = 1_150
-const MAX_EXPLORER_MB = 300
 
 /**
  * Measures the storage of an indexed chain: bytes by table and row, rows per transaction, bytes of the log by event
