@@ -1,144 +1,45 @@
 import fc from 'fast-check'
 import { randomBytes } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { READS } from '../../services/explorer/core/reads/index.js'
 import type { Read } from '../../services/explorer/core/reads/read.js'
 import { startRecordedNode } from '../../services/recorded-node/node.js'
+import {
+  bombard,
+  type Hostile,
+  inTurns,
+  oneOf,
+  post,
+  requestFor,
+  SECRET,
+  SEED,
+  TEXTS,
+  wildPath,
+  words,
+} from '../harness/hostile.js'
 import { getAnswer, Pipeline } from '../harness/pipeline.js'
 import { readFrames, TIMELINE } from '../harness/recording.js'
 import { until } from '../harness/until.js'
+import { type BareDocs, startBareDocs } from '../services/docs/bare-docs.js'
+import { passage } from '../services/docs/fake-worker.js'
 import { edgesOf, isInPath, isInUrl, pathOf } from '../services/explorer/edges.js'
+import { hostileDocuments } from '../services/explorer/faces/graphql/hostile-documents.js'
 import { FeedClient } from '../services/explorer/feed-client.js'
-import { RawHttp, type RawResponse } from '../services/explorer/raw-http.js'
 
-/** HOSTILE_SEED=… selects other requests; a failure prints the request as it was sent. */
-const SEED = Number(process.env['HOSTILE_SEED'] ?? 20_261_121)
-const REQUESTS = 10_000
-const SOCKETS = 600
-const CLIENTS = 20
+/** The number of requests to each server. */
+const REQUESTS = Number(process.env['HOSTILE_REQUESTS'] ?? 4_000)
+const SOCKETS = 300
 const FRAME = 728
 /**
- * MB that an explorer keeps after many requests: answers, 48 MB of them, and memory that the runtime does not return
+ * Bytes that a server keeps after many requests: answers, 48 MB of them, and memory that the runtime does not return
  * at once.
  */
 const MAX_KEPT = 88 * 2 ** 20
 
-/** Words that come from the inside: no request here contains SQL, and no path contains these. */
-const INSIDE = /SELECT|FROM |DB::|ClickHouse|Exception|node_modules|\.[jt]s:\d+|\bat \S+ \(|undefined/
-const STATUSES = new Set([200, 204, 304, 400, 404, 405, 413, 414, 426, 431, 501, 505])
-
-const TEXTS = [
-  '%00',
-  '%',
-  '%zz',
-  '%c0%ae',
-  '%e2%28%a1',
-  '%ff%fe',
-  '..%2f..%2f..%2fetc%2fpasswd',
-  '%2e%2e',
-  '%252e%252e%252f',
-  '%0d%0aSet-Cookie:%20a=b',
-  "'%20OR%20'1'='1",
-  '%27%29%3b--',
-  '{x:UInt64}',
-  '%7Btxid:String%7D',
-  '$%7Bjndi:ldap://x%7D',
-  '<script>',
-  '1000000000',
-  '-1',
-  '0.5',
-  '1e9',
-  '-0',
-  '00000000000000000001',
-  '9007199254740993',
-  '18446744073709551616',
-  '4294967296',
-  'Infinity',
-  'null',
-  'true',
-  '[]',
-  '[object%20Object]',
-  '__proto__',
-  'constructor',
-  'toString',
-  'a'.repeat(5_000),
-  '%F0%9F%A6%80'.repeat(30),
-  'f'.repeat(64),
-  '0'.repeat(64),
-  '0'.repeat(63),
-  'G'.repeat(64),
-  'bcrt1q' + 'q'.repeat(38),
-]
-
-const HEADERS = [
-  'X-Min-Chain-Height: -1',
-  'X-Min-Chain-Height: 1e3',
-  'X-Min-Chain-Height: 99999999999999999999',
-  'If-None-Match: *',
-  'If-None-Match: ' + 'W/"a",'.repeat(300),
-  'X-Forwarded-For: 1.1.1.1, x, ::1',
-  'Authorization: Bearer ' + 'x'.repeat(1_000),
-  'Content-Length: 5',
-  'Content-Length: 100000000',
-  'Content-Length: -5',
-  'Content-Length: 5\r\nContent-Length: 6',
-  'Transfer-Encoding: chunked',
-  'Transfer-Encoding: gzip',
-  'Upgrade: websocket',
-  'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13',
-  'Expect: 100-continue',
-  'Range: bytes=0-1',
-  'Accept-Encoding: gzip, br',
-  'Host: y',
-  ': empty',
-  'No colon',
-  'Bad\0: x',
-  'X: \xff\xfe',
-  'X-Long: ' + 'a'.repeat(10_000),
-  'A: b\r\n'.repeat(150) + 'C: d',
-]
-
-const METHODS = [
-  'GET',
-  'HEAD',
-  'POST',
-  'PUT',
-  'DELETE',
-  'OPTIONS',
-  'TRACE',
-  'CONNECT',
-  'get',
-  'G\0T',
-  'A'.repeat(100),
-]
-
-const BROKEN = [
-  '\r\n\r\n',
-  '\0\0\0\0',
-  'GET\r\n\r\n',
-  'GET /health\r\n\r\n',
-  'GET /health HTTP/0.9\r\n\r\n',
-  'GET /health HTTP/2.0\r\nHost: x\r\n\r\n',
-  'GET  /health  HTTP/1.1\r\nHost: x\r\n\r\n',
-  'GET /health HTTP/1.1\nHost: x\n\n',
-  'GET http://x/health HTTP/1.1\r\nHost: x\r\n\r\n',
-  'GET * HTTP/1.1\r\nHost: x\r\n\r\n',
-  'GET health HTTP/1.1\r\nHost: x\r\n\r\n',
-  'GET /health HTTP/1.1\r\n folded: x\r\nHost: x\r\n\r\n',
-  'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
-  '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
-  'POST /health HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n',
-  'POST /health HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabc',
-]
-
-interface Hostile {
-  readonly bytes: Buffer
-  readonly isHead: boolean
-}
-
-const oneOf = <T>(values: readonly T[]): fc.Arbitrary<T> => fc.constantFrom(...values)
 const escape = (text: string): string => encodeURIComponent(Buffer.from(text).toString()).slice(0, 6_000)
 
 /** Texts for an argument: at its limits, beyond them, or of another kind; already encoded for a URL. */
@@ -154,82 +55,124 @@ function argument(read: Read, name: string, known: readonly string[]): fc.Arbitr
 }
 
 /** The target of a request line: a read with its arguments, some repeated or unknown, or an unknown path. */
-function target(known: readonly string[]): fc.Arbitrary<string> {
+function targetOfExplorer(known: readonly string[]): fc.Arbitrary<string> {
+  const tails = [
+    '&page=2&page=1',
+    '&limit=&limit',
+    '&__proto__=1',
+    '&&&=',
+    '?',
+    '#x',
+    `&${'a=b&'.repeat(500)}`,
+  ]
   const ofReads = READS.filter(isInUrl).map((read) => {
     const values = Object.fromEntries(
       Object.keys(read.args).map((name) => [name, argument(read, name, known)]),
     )
+    const requiredKeys = Object.keys(values).filter((name) => isInPath(read, name))
     return fc
       .tuple(
-        fc.record(values, { requiredKeys: Object.keys(values).filter((name) => isInPath(read, name)) }),
-        fc.oneof(
-          { weight: 3, arbitrary: fc.constant('') },
-          oneOf([
-            '&page=2&page=1',
-            '&limit=&limit',
-            '&__proto__=1',
-            '&&&=',
-            '?',
-            '#x',
-            '&' + 'a=b&'.repeat(500),
-          ]),
-        ),
+        fc.record(values, { requiredKeys }),
+        fc.oneof({ weight: 3, arbitrary: fc.constant('') }, oneOf(tails)),
       )
       .map(([given, tail]) => {
         const path = pathOf(read, given, (text) => text)
         return path.includes('?') || tail === '' ? path + tail : `${path}?${tail}`
       })
   })
-  const others = oneOf([
-    '/',
-    '//',
-    '/api',
-    '/api/v1',
-    '/api/v1/',
-    '/api/v1//blocks',
-    '/api/v1/blocks/',
-    '/API/V1/blocks',
-    '/api/v1/../health',
-    '/api/v1/%62locks',
-    '/ws',
-    '/api/v1/ws',
-    '/metrics',
-    '/health?x',
-    `/${'a/'.repeat(2_000)}`,
-  ])
+  const others = words(`
+    / // /api /api/v1 /api/v1/ /api/v1//blocks /api/v1/blocks/ /API/V1/blocks /api/v1/../health
+    /api/v1/%62locks /ws /api/v1/ws /metrics /health?x /${'a/'.repeat(2_000)}`)
   return fc.oneof(
     { weight: 12, arbitrary: fc.oneof(...ofReads) },
-    { weight: 1, arbitrary: others },
-    { weight: 1, arbitrary: oneOf(TEXTS).map((text) => `/api/v1/${text}`) },
+    { weight: 1, arbitrary: oneOf(others) },
+    { weight: 1, arbitrary: wildPath(['/', '/api/v1/', '/block/', '/graphql/', '/openapi.json']) },
   )
 }
 
-function request(known: readonly string[]): fc.Arbitrary<Hostile> {
-  const mostly = <T>(usual: T, others: readonly T[]) =>
-    fc.oneof({ weight: 8, arbitrary: fc.constant(usual) }, oneOf(others))
-  const whole = fc
-    .tuple(
-      mostly('GET', METHODS),
-      target(known),
-      mostly('', HEADERS),
-      mostly('', ['body', '{"a":1}', 'x'.repeat(70_000)]),
-    )
-    .map(([method, path, header, body]) => {
-      const length =
-        body === '' || /length|encoding/i.test(header) ? '' : `Content-Length: ${String(body.length)}\r\n`
-      const head = `${method} ${path} HTTP/1.1\r\nHost: x\r\n${header === '' ? '' : `${header}\r\n`}${length}\r\n`
-      return { bytes: Buffer.from(head + body, 'latin1'), isHead: method === 'HEAD' }
-    })
-  const broken = oneOf(BROKEN).map((text) => ({ bytes: Buffer.from(text, 'latin1'), isHead: false }))
-  const noise = fc
-    .uint8Array({ minLength: 1, maxLength: 200 })
-    .map((bytes) => ({ bytes: Buffer.from(bytes), isHead: false }))
-  return fc.oneof(
-    { weight: 95, arbitrary: whole },
-    { weight: 2, arbitrary: broken },
-    { weight: 1, arbitrary: noise },
-  )
-}
+const TARGETS_OF_DOCS = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: wildPath(['/', '/api/docs/', '/docs/', '/llms.mdx/', '/guide/', '/_docs/', '/api/']),
+  },
+  oneOf([
+    '/',
+    '/sitemap.xml',
+    '/robots.txt',
+    '/guide/start',
+    '/api/docs',
+    '/api/ask',
+    `/${'x'.repeat(8_200)}`,
+  ]),
+  fc
+    .tuple(oneOf([...TEXTS, 'x'.repeat(5_000)]), oneOf([...TEXTS, '5']))
+    .map(([query, limit]) => `/api/search?query=${query}&limit=${limit}`),
+)
+
+const deep = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
+const user = { role: 'user', parts: [{ type: 'text', text: 'x' }] }
+const BAD_ASKS = [
+  '',
+  '{',
+  'null',
+  '[]',
+  '"x"',
+  '1',
+  '{}',
+  deep(10_000),
+  `{"question":${deep(5_000)}}`,
+  '{"question":null}',
+  '{"question":{"toString":"x"}}',
+  '{"__proto__":{"question":"x"}}',
+  '{"question":["x"]}',
+  '{"question":true}',
+  JSON.stringify({ question: 'x'.repeat(1_001) }),
+  '{"question":"\\u0000',
+  '\u0000',
+  '{"question":"   "}',
+  '{"question":1e400}',
+] as const
+const BAD_CHATS = [
+  '',
+  'null',
+  '{}',
+  '{"messages":{}}',
+  '{"messages":[]}',
+  '{"messages":[null]}',
+  '{"messages":["x"]}',
+  deep(20_000),
+  JSON.stringify({ messages: Array.from({ length: 21 }, () => user) }),
+  JSON.stringify({ messages: [{ ...user, role: 'system' }, user] }),
+  JSON.stringify({ messages: [{ ...user, role: 'developer' }] }),
+  JSON.stringify({ messages: [{ ...user, role: ['user'] }] }),
+  JSON.stringify({ messages: [{ ...user, role: '__proto__' }] }),
+  JSON.stringify({ messages: [{ role: 'user', parts: [{ type: 'text' }] }] }),
+  JSON.stringify({ messages: [{ role: 'user', parts: [{ type: 'tool-call', text: 'x' }] }] }),
+  JSON.stringify({ messages: [{ role: 'user', parts: 'x' }] }),
+  JSON.stringify({ messages: [user, { role: 'assistant', parts: [] }] }),
+] as const
+
+/** Requests to the documentation that a client may be refused for their number. */
+const QUESTIONS = fc.oneof(
+  post('/api/ask', oneOf(BAD_ASKS), [400, 429]),
+  post(
+    '/api/ask',
+    fc.nat(255).map((last) => Buffer.from([0x22, 0xff, 0xfe, last])),
+    [400, 429],
+  ),
+  post(
+    '/api/ask',
+    fc.nat(9_000).map((more) => JSON.stringify({ question: 'y'.repeat(520_000 + more) })),
+    [400, 413, 429],
+  ),
+  post(
+    '/api/ask',
+    oneOf(TEXTS).map((question) => JSON.stringify({ question })),
+    [200, 400, 429],
+  ),
+  post('/api/chat', oneOf(BAD_CHATS), [400, 429]),
+  post('/mcp', oneOf(BAD_ASKS), [400, 406]),
+)
 
 /** A client's frame, with every possible defect. */
 function frame({
@@ -306,52 +249,75 @@ const FRAMES: readonly (readonly [string, Buffer])[] = [
   ['noise', randomBytes(100)],
 ]
 
-describe('an explorer under attack', () => {
+interface Target {
+  readonly port: number
+  readonly requests: fc.Arbitrary<Hostile>
+  /** The least part of the answers that has each status: most requests arrive where they are meant to. */
+  readonly least: Readonly<Record<number, number>>
+  /** Paths that are answered as ever afterwards. */
+  readonly paths: readonly string[]
+}
+
+describe('servers under attack', () => {
   let node: Awaited<ReturnType<typeof startRecordedNode>>
   let pipeline: Pipeline
-  let port: number
-  let known: string[]
+  let docs: BareDocs
+  const servers: Partial<Record<string, Target>> = {}
 
   beforeAll(async () => {
     node = await startRecordedNode({ timeline: TIMELINE, frame: FRAME })
     pipeline = await Pipeline.start({ nodeUrl: node.url, engineUrl: inject('engineUrl') })
-    port = Number(new URL(pipeline.url).port)
     const recorded = readFrames()[FRAME]
     const tip = recorded?.chaininfo.bestblockhash ?? ''
     await pipeline.level({ tip, mempoolSize: recorded?.mempoolinfo.size ?? 0 })
     const { items } = (await pipeline.get('/txs/recent?limit=50')).body
     const paying = items.find((tx: { is_coinbase: boolean }) => !tx.is_coinbase)
-    known = [tip, paying.txid as string, paying.outputs[0].addresses[0].address as string]
+    const known = [tip, paying.txid as string, paying.outputs[0].addresses[0].address as string]
+    servers['explorer'] = {
+      port: Number(new URL(pipeline.url).port),
+      requests: fc.oneof(
+        { weight: 5, arbitrary: requestFor(targetOfExplorer(known)) },
+        { weight: 1, arbitrary: post('/graphql', hostileDocuments, [200, 400, 413]) },
+      ),
+      least: { 200: 0.05, 400: 0.25 },
+      paths: READS.filter(({ args }) => Object.keys(args).length === 0).map(({ path }) => `/api/v1${path}`),
+    }
+    const limit = { most: Math.floor(REQUESTS / 8), windowMs: 3_600_000 }
+    docs = await startBareDocs({ askLimit: limit, chatLimit: limit, agentApiKey: 'the-key' })
+    docs.worker.passages = [passage()]
+    await writeFile(join(dirname(docs.folder), 'headwater-secret.md'), SECRET)
+    servers['docs'] = {
+      port: docs.docs.port,
+      requests: fc.oneof(requestFor(TARGETS_OF_DOCS), QUESTIONS),
+      least: { 200: 0.05, 400: 0.05, 404: 0.05, 405: 0.005, 413: 0.002, 414: 0.005, 429: 0.005 },
+      paths: ['/guide/start', '/api/docs'],
+    }
   })
   afterAll(async () => {
+    await docs.close()
     await pipeline.close()
     await node.close()
   })
 
-  it(`survives ${String(REQUESTS)} hostile requests: no internal error, no internal details, no memory kept`, async () => {
-    const sample = (numRuns: number, seed: number) => fc.sample(request(known), { numRuns, seed })
-    await bombard(sample(1_000, SEED + 1))
-    const before = kept()
-    const began = performance.now()
-    const seen = await bombard(sample(REQUESTS, SEED))
-    const seconds = (performance.now() - began) / 1000
-    await until(
-      'the connections are gone',
-      async () => (await pipeline.get('/mempool/summary')).status === 200,
-    )
-    const grown = kept() - before
-    console.info(
-      `${String(REQUESTS)} requests in ${seconds.toFixed(1)} s, kept ${(grown / 2 ** 20).toFixed(1)} MB:`,
-      Object.fromEntries([...seen].sort(([one], [other]) => one - other)),
-    )
-    // Most of them were parsed.
-    expect(seen.get(0) ?? 0).toBeLessThan(REQUESTS / 4)
-    expect(seen.get(200) ?? 0).toBeGreaterThan(REQUESTS / 20)
-    expect(seen.get(400) ?? 0).toBeGreaterThan(REQUESTS / 4)
-    expect(grown).toBeLessThan(MAX_KEPT)
-    for (const read of READS.filter(({ args }) => Object.keys(args).length === 0))
-      expect((await pipeline.get(read.path)).status, read.path).toBe(200)
-  })
+  it.each(['explorer', 'docs'])(
+    `the %s survives ${String(REQUESTS)} hostile requests: no internal error, no internal details, no memory kept`,
+    async (name) => {
+      const { port, requests, least, paths } = servers[name]!
+      const sample = (numRuns: number, seed: number) => fc.sample(requests, { numRuns, seed })
+      await bombard(port, sample(1_000, SEED + 1))
+      const before = kept()
+      const counts = await bombard(port, sample(REQUESTS, SEED))
+      for (const path of paths)
+        expect((await fetch(`http://127.0.0.1:${String(port)}${path}`)).status, path).toBe(200)
+      const growth = kept() - before
+      console.info(`${name}: kept ${(growth / 2 ** 20).toFixed(1)} MB:`, Object.fromEntries(counts))
+      expect(growth).toBeLessThan(MAX_KEPT)
+      // Most of them were parsed.
+      expect(counts.get(0) ?? 0).toBeLessThan(REQUESTS / 4)
+      for (const [status, part] of Object.entries(least))
+        expect(counts.get(Number(status)) ?? 0, status).toBeGreaterThan(part * REQUESTS)
+    },
+  )
 
   it('survives broken frames on a socket, and keeps no memory of their senders', async () => {
     const handshake = Buffer.from(
@@ -361,7 +327,7 @@ describe('an explorer under attack', () => {
       numRuns: SOCKETS,
       seed: SEED,
     })
-    await inTurns(choices, async (client, frames) => {
+    await inTurns(servers['explorer']!.port, choices, async (client, frames) => {
       const opened = await client.send(handshake, false)
       expect(opened.status).toBe(101)
       for (const [, bytes] of frames) client.push(bytes)
@@ -395,47 +361,7 @@ describe('an explorer under attack', () => {
     await Promise.all(clients.map((client) => client.close()))
     expect((await getAnswer(`${pipeline.url}/health`)).status).toBe(200)
   })
-
-  /**
-   * Sends the requests.
-   * @returns the number of answers by status.
-   */
-  async function bombard(requests: readonly Hostile[]): Promise<Map<number, number>> {
-    const seen = new Map<number, number>()
-    await inTurns(requests, async (client, { bytes, isHead }) => {
-      const response = await client.send(bytes, !isHead)
-      seen.set(response.status, (seen.get(response.status) ?? 0) + 1)
-      check(response, bytes, isHead)
-    })
-    return seen
-  }
-
-  async function inTurns<T>(
-    items: readonly T[],
-    each: (client: RawHttp, item: T) => Promise<void>,
-  ): Promise<void> {
-    let next = 0
-    const clients = Array.from({ length: CLIENTS }, async () => {
-      const client = new RawHttp(port)
-      for (let item = items[next++]; item !== undefined; item = items[next++]) await each(client, item)
-      client.close()
-    })
-    await Promise.all(clients)
-  }
 })
-
-function check({ status, head, body }: RawResponse, bytes: Buffer, isHead: boolean): void {
-  const sent = `${bytes.toString('latin1').slice(0, 300)}\n→ ${head}\n${body.slice(0, 500)}`
-  if (status === 0) return
-  expect(STATUSES.has(status), sent).toBe(true)
-  expect(INSIDE.test(body.replaceAll(/Route \S+ not found/g, '')), sent).toBe(false)
-  const isJson = /\r\ncontent-type: application\/json/i.test(head)
-  // At the path of a page, the answer to a client that accepts anything is a page.
-  const isPage = /\r\ncontent-type: text\/html/i.test(head)
-  // The HTTP parser's refusals never reach our code; it closes the connection.
-  if (status >= 400 && !isJson && !isPage) expect(head, sent).toMatch(/connection: close/i)
-  if (status >= 400 && isJson && !isHead) expect(JSON.parse(body), sent).toHaveProperty('error')
-}
 
 /** Bytes in use after a garbage collection. */
 function kept(): number {
