@@ -4,7 +4,7 @@ import { RawHttp, type RawResponse } from '../services/explorer/raw-http.js'
 
 /** HOSTILE_SEED=… selects other requests; a failure prints the request as it was sent. */
 export const SEED = Number(process.env['HOSTILE_SEED'] ?? 20_261_121)
-/** What a file outside of the served folder contains. */
+/** Text of a file outside of the served folder. */
 export const SECRET = 'outside-of-the-content'
 const CLIENTS = 20
 
