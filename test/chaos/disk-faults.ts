@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Disk } from './disk.js'
-import type { Fault, Need } from './faults.js'
+import type { Fault, Need } from './fault.js'
 import type { World } from './world.js'
 
 const FULL_MS = 1500

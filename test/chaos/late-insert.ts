@@ -4,7 +4,7 @@ import { latestHead } from '../../pipelines/tables/head.js'
 import { ChainEventSchema } from '../../proto/gen/headwater/events/v1/events_pb.js'
 import { settled } from './agreement.js'
 import { until } from '../harness/until.js'
-import type { Fault } from './faults.js'
+import type { Fault } from './fault.js'
 import type { SourceNode } from './source-node.js'
 import { FINALITY_DEPTH, type World } from './world.js'
 

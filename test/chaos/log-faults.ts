@@ -9,7 +9,7 @@ import {
 } from '../../proto/gen/headwater/events/v1/events_pb.js'
 import type { Random } from '../../services/simnode/random.js'
 import { until } from '../harness/until.js'
-import type { Fault } from './faults.js'
+import type { Fault } from './fault.js'
 
 /** Far enough back to meet an event that this suite did not write itself. */
 const LOOK_BACK = 100

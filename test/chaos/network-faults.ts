@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FAULT_KINDS, type FaultKind } from '../../services/simnode/faults.js'
 import type { Random } from '../../services/simnode/random.js'
-import type { Fault } from './faults.js'
+import type { Fault } from './fault.js'
 import type { TcpProxy } from './tcp-proxy.js'
 import type { World } from './world.js'
 

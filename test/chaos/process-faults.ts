@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { newestWriter } from '../../pipelines/tables/writers.js'
 import { latestHead } from '../../pipelines/tables/head.js'
 import { until } from '../harness/until.js'
-import type { Fault } from './faults.js'
+import type { Fault } from './fault.js'
 import type { Service, World } from './world.js'
 
 /** Milliseconds until a fault occurs, and until a killed process is started again. */

@@ -3,7 +3,8 @@ import type { WorkingChain } from '../working-chain.js'
 import { CumulativeRows } from './block-applier.js'
 import type { BlockWriter, LookedUp } from './block-writer.js'
 import { OwnRows } from './own-rows.js'
-import { type BlockEvent, type Made, madeFrom, ScriptChangesMaker } from './script-changes-maker.js'
+import { type BlockEvent, type Made, madeFrom } from './script-changes.js'
+import { ScriptChangesMaker } from './script-changes-maker.js'
 
 /** The maximum size of a batch of events: large enough for large inserts, small enough for memory. */
 export const BATCH_EVENTS = 1000

@@ -1,6 +1,6 @@
 /** The thread of ScriptChangesMaker: a job contains the events of blocks, the reply their rows and script changes. */
 import { answerJobs } from '../../worker-thread.js'
-import { type BlockEvents, type Made, madeFrom } from './script-changes-maker.js'
+import { type BlockEvents, type Made, madeFrom } from './script-changes.js'
 
 answerJobs(
   (job: BlockEvents) => madeFrom(job),

@@ -1,8 +1,10 @@
+import { fromBinary } from '@bufbuild/protobuf'
+import { ChainEventSchema } from '../../../proto/gen/headwater/events/v1/events_pb.js'
 import { redeemsDilithium } from '../../chain/dilithium.js'
 import type { Network } from '../../chain/networks.js'
 import { type ChangedBlock, changedBlock } from './block-row.js'
-import type { ConnectedBlock } from './decode.js'
-import { OwnRows } from './own-rows.js'
+import { type ConnectedBlock, decodeBlock } from './decode.js'
+import { type MadeRows, OwnRows } from './own-rows.js'
 import { prepareBlock, type PreparedTx, ScriptBook } from './script-book.js'
 
 /**
@@ -31,6 +33,39 @@ export interface ScriptChanges {
   /** The concatenated scripts, and the end of each of them. */
   readonly scripts: Uint8Array<ArrayBuffer>
   readonly scriptEnds: Uint32Array<ArrayBuffer>
+}
+
+/** The record of an event that connects a block. */
+export interface BlockEvent {
+  readonly position: number
+  readonly value: Uint8Array
+}
+
+/** A job of the thread. */
+export interface BlockEvents {
+  readonly network: Network
+  readonly events: readonly BlockEvent[]
+}
+
+/** The results of blocks that do not depend on the chain below them. */
+export interface Made {
+  readonly rows: MadeRows
+  readonly scriptChanges: ScriptChanges
+}
+
+/** Derives the results of blocks. @throws PoisonEvent for an invalid block; TypeError for an event without a block. */
+export function madeFrom({ network, events }: BlockEvents): Made {
+  const { own, scriptChanges } = scriptChangesOf(blocksOf(events, network), network)
+  return { rows: own.made, scriptChanges }
+}
+
+/** Decodes the block of each event when it is needed: all at once would fill the memory of young objects. */
+function* blocksOf(events: readonly BlockEvent[], network: Network): Generator<ConnectedBlock> {
+  for (const { position, value } of events) {
+    const { event } = fromBinary(ChainEventSchema, value)
+    if (event.case !== 'blockConnected') throw new TypeError(`not a block: ${String(event.case)}`)
+    yield decodeBlock(position, event.value, network)
+  }
 }
 
 /** Derives the rows of consecutive blocks that do not depend on the chain below them, and the changes of scripts. */
