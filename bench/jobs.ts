@@ -79,11 +79,6 @@ export const JOBS: readonly Job[] = [
     { LOG_STRESS_SECONDS: '900' },
     'log-stress',
   ),
-  test(
-    'upgrade: data directories that versions 4837653 and bbf11d6 wrote',
-    { UPGRADE_FROM: '4837653,bbf11d6' },
-    'upgrade',
-  ),
   test('50,000 hostile requests to each server', { HOSTILE_REQUESTS: '50000' }, 'hostile'),
   test('self-healing: every damage on both logs', { SELF_HEALING_EVERY_CASE: '1' }, 'self-healing'),
   test('schemathesis: 5,000 requests from /openapi.json', { SCHEMATHESIS_REQUESTS: '5000' }, 'schemathesis'),

@@ -4,7 +4,7 @@ import { RankingBuilder } from '../pipelines/materialize/lists/ranking-builder.j
 import { ChainView } from '../pipelines/tables/chain-view.js'
 import { Database } from '../pipelines/tables/clickhouse.js'
 import type { Head } from '../pipelines/tables/head.js'
-import { migrate } from '../pipelines/tables/migrate.js'
+import { createTables } from '../pipelines/tables/schema-version.js'
 import { newestRanking, richest } from '../pipelines/tables/lists/ranking.js'
 import { engineOf, withProcesses } from './processes.js'
 import { median } from './repetitions.js'
@@ -32,7 +32,7 @@ export async function richList({ addresses, changes }: RichListOptions): Promise
       cleaningMs: 0,
     })
     try {
-      await migrate(db)
+      await createTables(db)
       await generate(db, addresses)
       const idleMb = await memoryMb(db)
       const first = await timed(db, () => built(builder, db, BLOCKS - 1))

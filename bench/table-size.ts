@@ -20,7 +20,7 @@ interface Listed {
 export async function listTables(db: Database): Promise<Listed[]> {
   const tables = await db.query<{ name: string; engine: string; data_paths: string[] }>(
     `SELECT name, engine, data_paths FROM system.tables
-     WHERE database = currentDatabase() AND name != 'migrations' ORDER BY name`,
+     WHERE database = currentDatabase() AND name != 'schema_version' ORDER BY name`,
   )
   const listed: Listed[] = []
   for (const { name, engine, data_paths: folders } of tables) {

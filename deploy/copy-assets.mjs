@@ -1,5 +1,5 @@
 /**
- * Copies to dist/ what the compiler does not copy: the migrations, the styles and scripts of the pages, GraphiQL, the examples of the API,
+ * Copies to dist/ what the compiler does not copy: the schema of the tables, the styles and scripts of the pages, GraphiQL, the examples of the API,
  * the list of Kafka's packages.
  */
 import { cpSync, rmSync } from 'node:fs'
@@ -15,7 +15,7 @@ const GRAPHIQL = {
   'react-dom.js': 'react-dom/umd/react-dom.production.min.js',
 }
 const ASSETS = [
-  'pipelines/tables/migrations',
+  'pipelines/tables/schema.sql',
   'services/design/assets',
   'services/docs/assets',
   'services/explorer/faces/rest/description/examples.json',

@@ -27,7 +27,6 @@ export const HTTP_STATUS = {
   HW_OVERLOADED: 503,
   HW_RETRIEVAL_UNAVAILABLE: 503,
   HW_SYNCING: 503,
-  HW_UPGRADING: 503,
 } as const
 
 /** The codes that appear only in log lines, metrics and the output of commands. */

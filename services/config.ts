@@ -217,7 +217,7 @@ const SETTINGS = {
   },
   logUrl: logUrl(
     'LOG_URL',
-    'The event log: `sqlite:///folder` for an embedded log in another folder (`lmdb:///folder`, the earlier name, is equivalent), or `kafka://host:port,host:port` for Kafka; an appended `/prefix` replaces the topic prefix `headwater`. Not set: embedded, in `DATA_DIR/log`.',
+    'The event log: `sqlite:///folder` for an embedded log in another folder, or `kafka://host:port,host:port` for Kafka; an appended `/prefix` replaces the topic prefix `headwater`. Not set: embedded, in `DATA_DIR/log`.',
   ),
   kafkaSsl: choice('KAFKA_SSL', ['true', 'false'], 'Whether to connect to the brokers with TLS.', 'false'),
   kafkaSaslMechanism: choice(

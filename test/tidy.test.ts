@@ -35,7 +35,6 @@ const PURE = new Set(['node:crypto', '@scure/base'])
 const DRIVERS = [
   'ipaddr.js',
   '@clickhouse/client',
-  'lmdb',
   '@photostructure/sqlite',
   'ffi-rs',
   'pino',
@@ -216,14 +215,6 @@ describe('the documents', () => {
       ),
     )
     expect(missing, 'write their entries by hand, version and os and cpu').toEqual([])
-  })
-
-  it('include migrations with consecutive numbers', () => {
-    const names = readdirSync(join(ROOT, 'pipelines/tables/migrations')).sort()
-    names.forEach((name, index) => {
-      // The eleventh creates all tables; databases of those before it are written again.
-      expect(name).toMatch(new RegExp(`^${String(index + 11).padStart(4, '0')}_[a-z_]+\\.sql$`))
-    })
   })
 
   it('include decisions with consecutive numbers', () => {

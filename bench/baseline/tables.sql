@@ -1,5 +1,5 @@
 -- The tables that answers about transactions and addresses are read from, as they were on 2026-11-22. Frozen: these are a
--- baseline, so they do not change with pipelines/tables/migrations. Hashes are 32 bytes in display order.
+-- baseline, so they do not change with pipelines/tables/schema.sql. Hashes are 32 bytes in display order.
 
 CREATE TABLE block_txs
 (

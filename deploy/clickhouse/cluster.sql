@@ -1,7 +1,7 @@
--- Headwater on a cluster of replicas: every server has everything. Generated from pipelines/tables/migrations; after a new one:
+-- Headwater on a cluster of replicas: every server has everything. Generated from pipelines/tables/schema.sql; after a change:
 --   npx vitest run test/deploy/cluster.test.ts -u
 -- Apply it once, before any process of Headwater: clickhouse-client --multiquery < cluster.sql. The processes then find all
--- migrations done. {cluster}, {shard} and {replica} are macros of the servers; operators and packages set them.
+-- tables. {cluster}, {shard} and {replica} are macros of the servers; operators and packages set them.
 
 CREATE DATABASE IF NOT EXISTS headwater ON CLUSTER '{cluster}';
 
@@ -114,17 +114,6 @@ ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/
 ORDER BY (position, written_at, writer)
 SETTINGS fsync_after_insert = 1, index_granularity = 8192;
 
-CREATE TABLE IF NOT EXISTS headwater.migrations ON CLUSTER '{cluster}'
-(
-    `id` UInt32,
-    `name` String,
-    `checksum` String,
-    `applied_at` DateTime DEFAULT now()
-)
-ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
-ORDER BY id
-SETTINGS index_granularity = 8192;
-
 CREATE TABLE IF NOT EXISTS headwater.op_returns ON CLUSTER '{cluster}'
 (
     `ordinal` UInt64,
@@ -226,6 +215,16 @@ CREATE TABLE IF NOT EXISTS headwater.replaced_witnesses ON CLUSTER '{cluster}'
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
 ORDER BY (txid, height, block_tag)
 SETTINGS index_granularity = 64, fsync_after_insert = 1;
+
+CREATE TABLE IF NOT EXISTS headwater.schema_version ON CLUSTER '{cluster}'
+(
+    `version` UInt32,
+    `checksum` String,
+    `created_at` DateTime('UTC') DEFAULT now()
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
+ORDER BY version
+SETTINGS fsync_after_insert = 1, index_granularity = 8192;
 
 CREATE TABLE IF NOT EXISTS headwater.script_balances ON CLUSTER '{cluster}'
 (
@@ -366,6 +365,5 @@ ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/
 ORDER BY writer
 SETTINGS fsync_after_insert = 1, index_granularity = 8192;
 
-INSERT INTO headwater.migrations (id, name, checksum) VALUES
-    (11, '0011_schema.sql', 'c45dce1581bc3f20a627a64437d5a390ae5e612cf6d64bc258bdc8f0865ce0d4');
+INSERT INTO headwater.schema_version (version, checksum) VALUES (1, '965dc034230ce0fe1c5a9fc5cf21b6dd6c378eaf189d6192438ac91b7b92c852');
 

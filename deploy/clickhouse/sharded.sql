@@ -1,4 +1,4 @@
--- Headwater on several shards, each with its replicas: see content/cluster.md. Generated from pipelines/tables/migrations like
+-- Headwater on several shards, each with its replicas: see content/cluster.md. Generated from pipelines/tables/schema.sql like
 -- cluster.sql, and applied like it. Large tables are distributed over all shards, those that define what is visible are on the
 -- first shard, as the cluster {cluster}_state: the servers' remote_servers must contain it, with the replicas of that shard.
 
@@ -131,20 +131,6 @@ SETTINGS fsync_after_insert = 1, index_granularity = 8192;
 CREATE TABLE IF NOT EXISTS headwater.heads ON CLUSTER '{cluster}' AS headwater.heads_shard
 ENGINE = Distributed('{cluster}_state', 'headwater', 'heads_shard');
 
-CREATE TABLE IF NOT EXISTS headwater.migrations_shard ON CLUSTER '{cluster}'
-(
-    `id` UInt32,
-    `name` String,
-    `checksum` String,
-    `applied_at` DateTime DEFAULT now()
-)
-ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
-ORDER BY id
-SETTINGS index_granularity = 8192;
-
-CREATE TABLE IF NOT EXISTS headwater.migrations ON CLUSTER '{cluster}' AS headwater.migrations_shard
-ENGINE = Distributed('{cluster}_state', 'headwater', 'migrations_shard');
-
 CREATE TABLE IF NOT EXISTS headwater.op_returns_shard ON CLUSTER '{cluster}'
 (
     `ordinal` UInt64,
@@ -267,6 +253,19 @@ SETTINGS index_granularity = 64, fsync_after_insert = 1;
 
 CREATE TABLE IF NOT EXISTS headwater.replaced_witnesses ON CLUSTER '{cluster}' AS headwater.replaced_witnesses_shard
 ENGINE = Distributed('{cluster}', 'headwater', 'replaced_witnesses_shard', sipHash64(substring(txid, 1, 8)));
+
+CREATE TABLE IF NOT EXISTS headwater.schema_version_shard ON CLUSTER '{cluster}'
+(
+    `version` UInt32,
+    `checksum` String,
+    `created_at` DateTime('UTC') DEFAULT now()
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
+ORDER BY version
+SETTINGS fsync_after_insert = 1, index_granularity = 8192;
+
+CREATE TABLE IF NOT EXISTS headwater.schema_version ON CLUSTER '{cluster}' AS headwater.schema_version_shard
+ENGINE = Distributed('{cluster}_state', 'headwater', 'schema_version_shard');
 
 CREATE TABLE IF NOT EXISTS headwater.script_balances_shard ON CLUSTER '{cluster}'
 (
@@ -437,6 +436,5 @@ SETTINGS fsync_after_insert = 1, index_granularity = 8192;
 CREATE TABLE IF NOT EXISTS headwater.writers ON CLUSTER '{cluster}' AS headwater.writers_shard
 ENGINE = Distributed('{cluster}_state', 'headwater', 'writers_shard');
 
-INSERT INTO headwater.migrations (id, name, checksum) VALUES
-    (11, '0011_schema.sql', 'c45dce1581bc3f20a627a64437d5a390ae5e612cf6d64bc258bdc8f0865ce0d4');
+INSERT INTO headwater.schema_version (version, checksum) VALUES (1, '965dc034230ce0fe1c5a9fc5cf21b6dd6c378eaf189d6192438ac91b7b92c852');
 

@@ -5,8 +5,7 @@ export type LogAddress =
 const DEFAULT_PREFIX = 'headwater'
 const KAFKA = /^kafka:\/\/([\w.-]+:\d{1,5}(?:,[\w.-]+:\d{1,5})*)(?:\/([\w.-]{1,200})?)?$/
 
-/** Earlier versions kept the log in LMDB: their URLs, which begin with `lmdb:`, remain valid. */
-const EMBEDDED = /^(?:sqlite|lmdb):\/\/\//
+const EMBEDDED = 'sqlite:///'
 
 /**
  * Parses the URL of a log: `sqlite:///folder`, or `kafka://host:port,host:port` with an optional `/prefix` of its topic names.
@@ -15,7 +14,7 @@ const EMBEDDED = /^(?:sqlite|lmdb):\/\/\//
 export function parseLogUrl(url: string): LogAddress {
   const [, brokers, prefix = DEFAULT_PREFIX] = KAFKA.exec(url) ?? []
   if (brokers !== undefined) return { kind: 'kafka', brokers: brokers.split(','), prefix }
-  if (EMBEDDED.test(url) && URL.canParse(url))
+  if (url.startsWith(EMBEDDED) && URL.canParse(url))
     return { kind: 'embedded', folder: decodeURIComponent(new URL(url).pathname) }
   throw new Error(
     'must be sqlite:///folder or kafka://host:port,host:port/prefix (credentials go into KAFKA_*)',

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Logger } from '../logger.js'
 import { parseLogUrl } from './address.js'
 import type { KafkaAccess } from './kafka/client.js'
-import { openEmbeddedLog, type UpgradeProgress } from './embedded/embedded.js'
+import { openEmbeddedLog } from './embedded/embedded.js'
 import type { EventLog } from './port.js'
 
 export interface LogOptions extends Omit<KafkaAccess, 'brokers'> {
@@ -10,8 +10,6 @@ export interface LogOptions extends Omit<KafkaAccess, 'brokers'> {
   readonly url: string | undefined
   readonly dataDir: string
   readonly logger: Logger
-  /** Called repeatedly while an embedded log of an earlier version is converted, before the log is open. */
-  readonly onUpgrade?: ((progress: UpgradeProgress) => void) | undefined
 }
 
 /** Opens the configured log. @throws Error for an invalid URL, LogFormatError; unreachable brokers cause no error yet. */

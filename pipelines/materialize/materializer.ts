@@ -7,7 +7,7 @@ import { type ChainView, continuedView, loadChainView, nextChainView } from '../
 import type { Database } from '../tables/clickhouse.js'
 import { type Head, latestHead, writeHead } from '../tables/head.js'
 import { postponeMerges, resumeMerges } from '../tables/merges.js'
-import { migrate } from '../tables/migrate.js'
+import { createTables } from '../tables/schema-version.js'
 import { claimAgain, claimWriting, assertNewestWriter, newestWriter, numberAfter } from '../tables/writers.js'
 import { Announcer } from './announce.js'
 import { BATCH_BYTES, BATCH_EVENTS, BlockPipeline, CACHED_SCRIPTS } from './apply/block-pipeline.js'
@@ -157,7 +157,7 @@ export class Materializer {
   /**
    * Runs until the signal aborts. Waits for unreachable servers, and for the repair of a damaged log.
    * @throws errors that waiting does not fix: PoisonEvent of topic `dead-letters`, StartRefused (among them Superseded and
-   * MigrationMismatch), and defects, which include refused queries.
+   * SchemaMismatch), and defects, which include refused queries.
    */
   async run(signal: AbortSignal): Promise<void> {
     let failures = 0
@@ -275,7 +275,7 @@ export class Materializer {
     await this.#pipeline.settled()
     await this.#pipeline.rest()
     // Only at the first start: a database that was dropped after another replaced it must not be created again.
-    if (this.#writing === undefined) await migrate(db)
+    if (this.#writing === undefined) await createTables(db)
     await db.pinEngineRun()
     // Only at the first start: a superseded materializer must not take over again by itself.
     if (this.#writing === undefined)

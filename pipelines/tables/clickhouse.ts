@@ -12,10 +12,10 @@ export class DatabaseUnavailable extends coded('HW_DATABASE_UNAVAILABLE') {}
 /** Thrown if the server refuses a query permanently: a retry does not help. */
 export class QueryRefused extends coded<ErrorCode, Defect>('HW_QUERY_REFUSED', Defect) {}
 
-/** Thrown if a database, table or column does not exist: at the first start and during an upgrade it may not be created yet. */
+/** Thrown if a database, table or column does not exist: at the first start it may not be created yet. */
 export class TableMissing extends coded('HW_TABLE_MISSING', QueryRefused) {}
 
-/** Codes for an unknown column (which a later migration adds), table, and database. */
+/** Codes for an unknown column (of another schema), table, and database. */
 const UNKNOWN_CODES: readonly string[] = ['47', '60', '81']
 
 /** Codes of errors that are caused by the state of the server, its disk or its cluster, and not by the query. */

@@ -1,6 +1,6 @@
 import { type Row, table } from './rowbinary.js'
 
-// The columns of the tables; `migrations/0011_schema.sql` describes them. Those of `heads` are in `head.ts`.
+// The columns of the tables; `schema.sql` describes them. Those of `heads` are in `head.ts`.
 
 /** The columns by which a row names its block. */
 const BLOCK = { height: 'u32', block_tag: 'u32' } as const

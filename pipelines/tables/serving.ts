@@ -55,7 +55,7 @@ async function notedServing(server: Database, name: string): Promise<string | un
 }
 
 async function successorOf(server: Database, name: string): Promise<string> {
-  // A database that does not exist yet, or was created by an earlier version, has none.
+  // A database that does not exist yet has none.
   if (!(await hasColumn(server, name, 'writers', 'successor'))) return ''
   const sql = `SELECT ${SUCCESSOR} AS next FROM ${name}.writers`
   return (await server.query<{ next: string }>(sql))[0]?.next ?? ''

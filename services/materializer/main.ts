@@ -5,9 +5,7 @@ import { observedLog } from '../../pipelines/log/observed.js'
 import type { EventLog, Lease } from '../../pipelines/log/port.js'
 import { Materializer, type MaterializerHooks } from '../../pipelines/materialize/materializer.js'
 import { LogShrank, PoisonEvent } from '../../pipelines/materialize/poison.js'
-import { rewriteDatabase } from '../../pipelines/materialize/rebuild/rewriting.js'
 import { Database } from '../../pipelines/tables/clickhouse.js'
-import { EarlierForm } from '../../pipelines/tables/migrate.js'
 import { noteServing, servingDatabase } from '../../pipelines/tables/serving.js'
 import { newestClaim, Superseded } from '../../pipelines/tables/writers.js'
 import { engineUrl } from '../process/discovery.js'
@@ -138,7 +136,6 @@ async function applyTo(
   try {
     await materializer.run(signal)
   } catch (error) {
-    if (error instanceof EarlierForm) return await rewritten(db, { log, metrics }, { logger, signal })
     if (error instanceof Superseded) return error.successor ?? (await supersededOrRefuse(error, lease))
     if (error instanceof StartRefused) throw error
     if (!(error instanceof PoisonEvent || error instanceof LogShrank)) {
@@ -158,25 +155,6 @@ async function applyTo(
     await db.close()
   }
   return undefined
-}
-
-/** Replaces a database of an earlier version. @returns the name of the new one, undefined if the signal aborts. */
-async function rewritten(
-  old: Database,
-  { log, metrics }: Pick<Leading, 'log' | 'metrics'>,
-  { logger, signal }: Pick<ServiceContext, 'logger' | 'signal'>,
-): Promise<string | undefined> {
-  const onFailure = (error: unknown): void => void metrics.failed(error)
-  try {
-    return await whenAnswered(() => rewriteDatabase({ old, log, logger, signal }), {
-      logger,
-      signal,
-      onFailure,
-    })
-  } catch (error) {
-    if (signal.aborted) return undefined
-    throw error
-  }
 }
 
 async function successorOf(db: Database): Promise<string | undefined> {

@@ -1,12 +1,9 @@
-import { createHash } from 'node:crypto'
 import { readFile, rename, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FolderInUse } from '../../pipelines/errors.js'
 import { holdFile } from '../../pipelines/log/embedded/record-file.js'
 import { isAlive } from '../process/discovery.js'
-import { isOpen } from '../process/ports.js'
 
 /** The time to wait for the process id of the holder, which writes it as soon as it has the lock. */
 const HOLDER_MS = 2_000
@@ -20,10 +17,6 @@ const LOOK_AGAIN_MS = 20
 export async function holdFolder(dataDir: string): Promise<() => void> {
   const release = holdFile(join(dataDir, 'start.lock'))
   if (release === undefined) throw running(dataDir, await holderOf(dataDir))
-  if (await isHeldByOlderVersion(dataDir)) {
-    release()
-    throw running(dataDir, undefined)
-  }
   await writeFile(`${pidFile(dataDir)}.new`, String(process.pid))
   await rename(`${pidFile(dataDir)}.new`, pidFile(dataDir))
   return release
@@ -48,10 +41,4 @@ async function holderOf(dataDir: string): Promise<number | undefined> {
     await sleep(LOOK_AGAIN_MS)
   } while (performance.now() < end)
   return undefined
-}
-
-/** Returns whether a version up to 0.1 holds the folder, which such versions did by listening on a socket. */
-function isHeldByOlderVersion(dataDir: string): Promise<boolean> {
-  const name = createHash('sha256').update(dataDir).digest('hex').slice(0, 16)
-  return isOpen({ path: join(tmpdir(), `headwater-${name}.sock`) })
 }

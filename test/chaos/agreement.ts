@@ -2,7 +2,7 @@ import { REGTEST } from '../../pipelines/chain/networks.js'
 import { addressOf } from '../../pipelines/chain/address.js'
 import { type ChainView, loadChainView } from '../../pipelines/tables/chain-view.js'
 import { latestHead } from '../../pipelines/tables/head.js'
-import { migrate } from '../../pipelines/tables/migrate.js'
+import { createTables } from '../../pipelines/tables/schema-version.js'
 import type { Random } from '../../services/simnode/random.js'
 import { type Answer, getAnswer, Pipeline } from '../harness/pipeline.js'
 import { rowDifferences } from '../harness/row-differences.js'
@@ -64,7 +64,7 @@ export async function cleanIndexDifferences(world: World, tip: string): Promise<
     nodeUrl: node.url,
     engineUrl,
     finalityDepth: FINALITY_DEPTH,
-    prepare: migrate,
+    prepare: createTables,
   })
   try {
     await clean.level({ tip })

@@ -6,7 +6,7 @@ import { assertBuildable } from '../../pipelines/materialize/rebuild/replay.js'
 import { Successor } from '../../pipelines/materialize/rebuild/successor.js'
 import type { Database } from '../../pipelines/tables/clickhouse.js'
 import { latestHead } from '../../pipelines/tables/head.js'
-import { migrate } from '../../pipelines/tables/migrate.js'
+import { createTables } from '../../pipelines/tables/schema-version.js'
 import { dropDatabase, newDatabase, useDatabase, useEngine } from '../harness/engine.js'
 import { Pipeline } from '../harness/pipeline.js'
 import {
@@ -24,7 +24,7 @@ const FILES = ['cluster', 'sharded'] as const
 describe('the schema of a cluster', () => {
   const db = useDatabase()
 
-  it('is generated from the migrations', async () => {
+  it('is generated from schema.sql', async () => {
     const tables = await tablesOf(db())
     expect(tables.length).toBeGreaterThan(15)
     expect(Object.keys(SHARDED_BY).filter((name) => !tables.some((each) => each.name === name))).toEqual([])
@@ -51,12 +51,12 @@ describe('the schema of a cluster', () => {
     }
   })
 
-  it('leaves nothing for the migrations to do', async () => {
+  it('leaves nothing for the processes to create', async () => {
     const other = await newDatabase()
     try {
       await apply(other)
       const before = await tablesOf(other)
-      await migrate(other)
+      await createTables(other)
       expect(await tablesOf(other)).toEqual(before)
     } finally {
       await dropDatabase(other)

@@ -1,5 +1,5 @@
 import type { Database } from '../../pipelines/tables/clickhouse.js'
-import { readMigrations } from '../../pipelines/tables/migrate.js'
+import { ownSchema } from '../../pipelines/tables/schema-version.js'
 import { replicatedTable } from '../../pipelines/tables/cluster/replicas.js'
 import { LOCAL } from '../../pipelines/tables/cluster/shards.js'
 import { type Engine, startEngine } from '../../services/engine/engine.js'
@@ -49,7 +49,7 @@ export async function startReplica(dataDir: string): Promise<Engine> {
   })
 }
 
-/** Returns all tables of a migrated database, including `migrations`. */
+/** Returns all tables of a database. */
 export async function tablesOf(db: Database): Promise<Made[]> {
   const rows = await db.query<Made>(
     `SELECT name, replaceOne(create_table_query, concat(database, '.', name), name) AS sql
@@ -62,18 +62,18 @@ export async function tablesOf(db: Database): Promise<Made[]> {
   return Promise.all(formatted)
 }
 
-const REPLICATED_HEADER = `-- Headwater on a cluster of replicas: every server has everything. Generated from pipelines/tables/migrations; after a new one:
+const REPLICATED_HEADER = `-- Headwater on a cluster of replicas: every server has everything. Generated from pipelines/tables/schema.sql; after a change:
 --   npx vitest run test/deploy/cluster.test.ts -u
 -- Apply it once, before any process of Headwater: clickhouse-client --multiquery < cluster.sql. The processes then find all
--- migrations done. {cluster}, {shard} and {replica} are macros of the servers; operators and packages set them.`
+-- tables. {cluster}, {shard} and {replica} are macros of the servers; operators and packages set them.`
 
 /** Returns the schema for one shard of replicas. */
 export async function replicatedSql(tables: readonly Made[]): Promise<string> {
   const made = tables.map(({ sql }) => create(sql))
-  return [REPLICATED_HEADER, DATABASE, ...made, await migrationsDone(), ''].join('\n\n')
+  return [REPLICATED_HEADER, DATABASE, ...made, await versionNoted(), ''].join('\n\n')
 }
 
-const SHARDED_HEADER = `-- Headwater on several shards, each with its replicas: see content/cluster.md. Generated from pipelines/tables/migrations like
+const SHARDED_HEADER = `-- Headwater on several shards, each with its replicas: see content/cluster.md. Generated from pipelines/tables/schema.sql like
 -- cluster.sql, and applied like it. Large tables are distributed over all shards, those that define what is visible are on the
 -- first shard, as the cluster {cluster}_state: the servers' remote_servers must contain it, with the replicas of that shard.`
 
@@ -87,7 +87,7 @@ export async function shardedSql(tables: readonly Made[]): Promise<string> {
 ENGINE = Distributed('${cluster}', 'headwater', '${local}'${key})`
     return [create(sql, LOCAL), `${distributed};`]
   })
-  return [SHARDED_HEADER, DATABASE, ...made, await migrationsDone(), ''].join('\n\n')
+  return [SHARDED_HEADER, DATABASE, ...made, await versionNoted(), ''].join('\n\n')
 }
 
 const DATABASE = "CREATE DATABASE IF NOT EXISTS headwater ON CLUSTER '{cluster}';"
@@ -96,11 +96,9 @@ function create(sql: string, suffix = ''): string {
   return `${replicatedTable(sql, { database: 'headwater', suffix })};`
 }
 
-async function migrationsDone(): Promise<string> {
-  const done = (await readMigrations()).map(
-    ({ id, name, checksum }) => `(${String(id)}, '${name}', '${checksum}')`,
-  )
-  return `INSERT INTO headwater.migrations (id, name, checksum) VALUES\n    ${done.join(',\n    ')};`
+async function versionNoted(): Promise<string> {
+  const { version, checksum } = await ownSchema()
+  return `INSERT INTO headwater.schema_version (version, checksum) VALUES (${String(version)}, '${checksum}');`
 }
 
 /** Returns the statements of a file without comments. */

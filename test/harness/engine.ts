@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, inject } from 'vitest'
 import { Database } from '../../pipelines/tables/clickhouse.js'
-import { createMigrated } from './template.js'
+import { restoreTables } from './template.js'
 
 /** URL of the one engine that all test files share. */
 export function useEngine(): string {
@@ -16,9 +16,9 @@ export async function newDatabase(): Promise<Database> {
 }
 
 /** The same with all tables. */
-export async function newMigrated(): Promise<Database> {
+export async function newTables(): Promise<Database> {
   const db = someDatabase()
-  await createMigrated(db)
+  await restoreTables(db)
   return db
 }
 
@@ -31,11 +31,11 @@ export async function dropDatabase(db: Database): Promise<void> {
   await db.close()
 }
 
-/** Makes a migrated database for the surrounding describe block; call the getter inside tests and hooks only. */
+/** Makes a database with all tables for the surrounding describe block; call the getter inside tests and hooks only. */
 export function useDatabase(): () => Database {
   let db: Database | undefined
   beforeAll(async () => {
-    db = await newMigrated()
+    db = await newTables()
   })
   afterAll(async () => {
     if (db !== undefined) await dropDatabase(db)

@@ -9,9 +9,9 @@ import { NodeClient } from '../../pipelines/node/client.js'
 import { Poller } from '../../pipelines/poll/poller.js'
 import { Database } from '../../pipelines/tables/clickhouse.js'
 import { latestHead } from '../../pipelines/tables/head.js'
-import { migrate } from '../../pipelines/tables/migrate.js'
+import { createTables } from '../../pipelines/tables/schema-version.js'
 import { type ExplorerOptions, startExplorer } from '../../services/explorer/host/explorer.js'
-import { createMigrated } from './template.js'
+import { restoreTables } from './template.js'
 import { until } from './until.js'
 
 export interface Answer {
@@ -31,7 +31,7 @@ export interface PipelineOptions {
   readonly listTail?: number
   /** Additional parts of the explorer. */
   readonly explorer?: Partial<ExplorerOptions>
-  /** Creates tables, before the migrations, instead of copying those of the shared engine's template. */
+  /** Creates tables instead of copying those of the shared engine's template. */
   readonly prepare?: (db: Database) => Promise<void>
   /** An existing log to read; by default the pipeline makes its own. */
   readonly log?: EventLog
@@ -70,8 +70,8 @@ export class Pipeline {
     const log = options.log ?? (await openEmbeddedLog(join(folder, 'log')))
     const name = `t_${String(process.pid)}_${String(Date.now())}_${String(databases++)}`
     const db = new Database({ url: options.engineUrl, database: name })
-    await (options.prepare ?? createMigrated)(db)
-    await migrate(db)
+    await (options.prepare ?? restoreTables)(db)
+    await createTables(db)
     const logger = pino({ level: process.env['TEST_LOG'] ?? 'silent' })
     const explorer = await startExplorer({
       host: '127.0.0.1',

@@ -13,7 +13,7 @@ import { startSimnode } from '../../services/simnode/node.js'
 import { buildChain, forkAt, type SimChain } from '../../services/simnode/chain/sim-chain.js'
 import { expectSameRows } from '../harness/clean-index.js'
 import { Pipeline } from '../harness/pipeline.js'
-import { createMigrated } from '../harness/template.js'
+import { restoreTables } from '../harness/template.js'
 import { until } from '../harness/until.js'
 
 const engineUrl = inject('engineUrl')
@@ -106,7 +106,7 @@ describe('reorganisation below the final height', () => {
       ...{ nodeUrl: node.url, engineUrl, finalityDepth, log },
       prepare: (db) => {
         explorerDb = new SlowDatabase({ url: engineUrl, database: db.name })
-        return createMigrated(db)
+        return restoreTables(db)
       },
       explorer: {
         log: frozenLog(log, frozen),

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { Database } from '../../pipelines/tables/clickhouse.js'
-import { migrate } from '../../pipelines/tables/migrate.js'
+import { createTables } from '../../pipelines/tables/schema-version.js'
 import { type Engine, startEngine } from '../../services/engine/engine.js'
 import { freePort } from '../../services/process/ports.js'
 import { startRecordedNode } from '../../services/recorded-node/node.js'
@@ -90,7 +90,7 @@ describe('an explorer whose database freezes', () => {
     httpPort = await freePort()
     engine = await start()
     node = await startRecordedNode({ timeline: TIMELINE, frame: FRAME })
-    pipeline = await Pipeline.start({ nodeUrl: node.url, engineUrl: engine.url, prepare: migrate })
+    pipeline = await Pipeline.start({ nodeUrl: node.url, engineUrl: engine.url, prepare: createTables })
     await pipeline.level({ tip: readFrames()[FRAME]?.chaininfo.bestblockhash ?? '' })
   })
   afterAll(async () => {

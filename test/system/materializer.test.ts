@@ -21,7 +21,7 @@ import { buildChain, forkAt } from '../../services/simnode/chain/sim-chain.js'
 import { expectSameRows } from '../harness/clean-index.js'
 import { Pipeline } from '../harness/pipeline.js'
 import { rowDifferences } from '../harness/row-differences.js'
-import { createMigrated } from '../harness/template.js'
+import { restoreTables } from '../harness/template.js'
 import { SwitchLog, valuesOf } from '../harness/switch-log.js'
 import { until } from '../harness/until.js'
 
@@ -98,7 +98,7 @@ describe('events of a log:', () => {
       await db.command(`DROP DATABASE IF EXISTS ${name} SYNC`)
       await db.close()
     })
-    await createMigrated(db)
+    await restoreTables(db)
     return db
   }
 

@@ -29,7 +29,7 @@ import {
 import { STEP_TABLES } from '../../pipelines/tables/lists/ranking-steps.js'
 import { startSimnode } from '../../services/simnode/node.js'
 import { buildChain, forkAt } from '../../services/simnode/chain/sim-chain.js'
-import { dropDatabase, newMigrated, useEngine } from '../harness/engine.js'
+import { dropDatabase, newTables, useEngine } from '../harness/engine.js'
 import { expectSameRows } from '../harness/clean-index.js'
 import { getAnswer, Pipeline } from '../harness/pipeline.js'
 import { text } from '../deploy/tools.js'
@@ -115,7 +115,7 @@ let chain: Balances
 const builders: RankingBuilder[] = []
 
 beforeEach(async () => {
-  db = await newMigrated()
+  db = await newTables()
   chain = new Balances(db)
 })
 afterEach(async () => {

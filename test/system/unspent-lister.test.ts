@@ -12,7 +12,7 @@ import { newestList } from '../../pipelines/tables/lists/unspent.js'
 import { claimWriting, Superseded } from '../../pipelines/tables/writers.js'
 import { startSimnode } from '../../services/simnode/node.js'
 import { buildChain, forkAt } from '../../services/simnode/chain/sim-chain.js'
-import { dropDatabase, newMigrated } from '../harness/engine.js'
+import { dropDatabase, newTables } from '../harness/engine.js'
 import { Pipeline } from '../harness/pipeline.js'
 
 it('lists the unspent outputs of a script that changes often; pages stay correct through blocks and a reorganisation', async () => {
@@ -79,7 +79,7 @@ describe('lists of unspent outputs, built while events are applied', () => {
   const listers: UnspentLister[] = []
   const failures: unknown[] = []
   beforeEach(async () => {
-    db = await newMigrated()
+    db = await newTables()
     failures.length = 0
   })
   afterEach(async () => {

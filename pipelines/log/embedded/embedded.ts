@@ -1,9 +1,9 @@
 import { mkdirSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pause } from '../../pause.js'
 import type { Logger } from '../../logger.js'
-import { isOldFormat, markAsNewFormat, syncFolder } from './format.js'
 import { RETENTION_MS, TOPICS, type EventLog, type Lease, type LogRecord, type Topic } from '../port.js'
 import { isBusy, RecordFile } from './record-file.js'
 
@@ -19,15 +19,8 @@ const BUSY_MS = 10_000
 const LARGE_WAL_BYTES = 512 * 2 ** 20
 const REPORT_EVERY_MS = 60_000
 
-export const CONSUMERS = 'consumers'
-export type FileName = Topic | typeof CONSUMERS
-
-/** The progress of the conversion of a log in the old format. */
-export interface UpgradeProgress {
-  /** The number of records converted so far, across all topics. */
-  readonly done: number
-  readonly total: number
-}
+const CONSUMERS = 'consumers'
+type FileName = Topic | typeof CONSUMERS
 
 export interface EmbeddedLogOptions {
   /** Overrides entries of `RETENTION_MS`. */
@@ -39,13 +32,10 @@ export interface EmbeddedLogOptions {
   /** Overrides `LARGE_WAL_BYTES`. */
   readonly largeWalBytes?: number
   readonly logger?: Logger | undefined
-  /** Called repeatedly while this process or another one converts a log in the old format. */
-  readonly onUpgrade?: ((progress: UpgradeProgress) => void) | undefined
 }
 
 /**
- * Opens the embedded log in a folder, and creates it if it is missing. Any number of processes may open it. Converts a log in the
- * format of earlier versions first.
+ * Opens the embedded log in a folder, and creates it if it is missing. Any number of processes may open it.
  * @throws LogFormatError for a log of a later version; Error if the folder is not writable.
  */
 export async function openEmbeddedLog(dir: string, options: EmbeddedLogOptions = {}): Promise<EventLog> {
@@ -53,12 +43,6 @@ export async function openEmbeddedLog(dir: string, options: EmbeddedLogOptions =
   const made = mkdirSync(folder, { recursive: true })
   for (let each = folder; made !== undefined && each.length >= made.length; each = dirname(each))
     await syncFolder(dirname(each))
-  if (await isOldFormat(folder)) {
-    // Only processes that convert a log load the driver of the old format.
-    const { upgrade } = await import('./upgrade.js')
-    await upgrade(folder, options)
-  }
-  await markAsNewFormat(folder)
   const log = new EmbeddedLog(folder, options)
   try {
     for (const topic of TOPICS) await log.last(topic)
@@ -73,7 +57,7 @@ export async function openEmbeddedLog(dir: string, options: EmbeddedLogOptions =
  * Opens the file of a topic, or the file of the consumers' positions, which is separate so that a commit never waits for an
  * append. @throws LogFormatError for a file that this version cannot read.
  */
-export function openFile(folder: string, name: FileName): RecordFile {
+function openFile(folder: string, name: FileName): RecordFile {
   // Commits of consumers may be lost.
   return new RecordFile(join(folder, `${name}.sqlite`), name === CONSUMERS ? 'NORMAL' : 'FULL')
 }
@@ -217,7 +201,7 @@ class EmbeddedLog implements EventLog {
 }
 
 /** Runs an action again while the lock of another process prevents it, for up to `busyMs`. @throws what the action throws. */
-export async function retryWhileBusy<T>(action: () => T, busyMs = BUSY_MS): Promise<T> {
+async function retryWhileBusy<T>(action: () => T, busyMs = BUSY_MS): Promise<T> {
   const deadline = performance.now() + busyMs
   for (let pause = BUSY_STEP_MS; ; pause = Math.min(2 * pause, BUSY_STEP_MAX_MS)) {
     try {
@@ -231,5 +215,15 @@ export async function retryWhileBusy<T>(action: () => T, busyMs = BUSY_MS): Prom
         )
     }
     await sleep(pause)
+  }
+}
+
+/** Makes the names in a folder durable, even across a power failure. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
   }
 }

@@ -5,7 +5,7 @@ import type { Database } from '../../tables/clickhouse.js'
 import { engineOf, isReplicatedEngine } from '../../tables/cluster/replicas.js'
 import { onEachShard } from '../../tables/cluster/shards.js'
 import { latestHead } from '../../tables/head.js'
-import { completeHeads, hasEarlierForm, migrate } from '../../tables/migrate.js'
+import { createTables, hasTables } from '../../tables/schema-version.js'
 import { DATABASE_NAME } from '../../tables/serving.js'
 import { BLOCK_TABLES } from '../../tables/visible.js'
 import { newestClaim, newestWriter, SHOWN_HEADS } from '../../tables/writers.js'
@@ -29,17 +29,14 @@ export interface ReplayOptions {
  * Writes the rows of the chain's blocks between two heights again, from the log, while all processes continue. A row is a pure
  * function of its block's hash, so correct rows stay the same, and lost rows are restored. Delivery: at least once, idempotent.
  * Does not take over from the materializer, which alone writes heads.
- * @throws CannotReplay for heights outside of the chain; LogShrank if the log does not contain the blocks.
+ * @throws CannotReplay for heights outside of the chain; SchemaMismatch; LogShrank if the log does not contain the blocks.
  */
 export async function replay(
   db: Database,
   log: EventLog,
   { from, to, progress }: ReplayOptions,
 ): Promise<void> {
-  if (await hasEarlierForm(db))
-    throw new CannotReplay(
-      `${db.name} was written by an earlier version: use --into, or start the materializer`,
-    )
+  await hasTables(db)
   await db.pinEngineRun()
   const head = await latestHead(db)
   if (head === undefined) throw new CannotReplay('nothing is indexed yet')
@@ -126,7 +123,6 @@ export async function assertBuildable(
   if (!DATABASE_NAME.test(name))
     throw new CannotReplay(`a database name consists of letters, digits and _, at most 63, got '${name}'`)
   if (name === old.name) throw new CannotReplay(`${name} is the database that serves: choose another name`)
-  if (await hasEarlierForm(old)) await completeHeads(old)
   if ((await latestHead(old)) === undefined)
     throw new CannotReplay(`nothing is indexed in ${old.name} yet, so ${name} has nothing to replace`)
   const [first, last] = await Promise.all([log.first('chain'), log.last('chain')])
@@ -155,11 +151,11 @@ export async function assertReplacing(old: Database, name: string): Promise<void
       )
     return
   }
-  if (!tables.includes('migrations'))
+  if (!tables.includes('schema_version'))
     throw new CannotReplay(`${name} holds tables that are not Headwater's: ${tables.slice(0, 3).join(', ')}`)
   const target = old.sibling(name)
   try {
-    await migrate(target)
+    await createTables(target)
     const { newest, replaces } = await newestClaim(target)
     if (newest > 0n && replaces !== old.name)
       throw new CannotReplay(

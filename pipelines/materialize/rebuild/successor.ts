@@ -6,7 +6,7 @@ import { loadChainView } from '../../tables/chain-view.js'
 import type { Database } from '../../tables/clickhouse.js'
 import { copyHeads, type Head, headsAfter, latestHead } from '../../tables/head.js'
 import { postponeMerges, resumeMerges } from '../../tables/merges.js'
-import { migrate } from '../../tables/migrate.js'
+import { createTables } from '../../tables/schema-version.js'
 import { claimWriting, handOver, assertNewestWriter } from '../../tables/writers.js'
 import { BATCH_BYTES, BATCH_EVENTS, BlockPipeline, CACHED_SCRIPTS } from '../apply/block-pipeline.js'
 import { BlockWriter } from '../apply/block-writer.js'
@@ -100,7 +100,7 @@ export class Successor {
   /** Starts from the newest head of the database that is built. */
   async #start(): Promise<void> {
     const { db, old, log, logger } = this.#options
-    await migrate(db)
+    await createTables(db)
     await db.pinEngineRun()
     await postponeMerges(db)
     const head = await latestHead(db)

@@ -14,15 +14,6 @@ export async function engineOf(db: Database, table: string): Promise<string> {
 export const isReplicatedEngine = (engine: string): boolean => engine.startsWith('Replicated')
 
 /**
- * Converts a statement of a migration into one that applies to all replicas: it creates a table on each of them, and does not
- * return before a column exists on each.
- */
-export function onAllReplicas(statement: string, database: string): string {
-  if (statement.startsWith('CREATE TABLE')) return replicatedTable(statement, { database })
-  return statement.startsWith('ALTER TABLE') ? `${statement} SETTINGS alter_sync = 2` : statement
-}
-
-/**
  * Converts the statement that creates a table on a single server into one that creates it on a cluster of replicas. The servers
  * define the macros cluster, shard and replica.
  * @param options `suffix` of the table's name.

@@ -1,7 +1,6 @@
 import type { Logger } from '../../../pipelines/logger.js'
-import type { MigrationMismatch } from '../../../pipelines/tables/migrate.js'
+import type { SchemaMismatch } from '../../../pipelines/tables/schema-version.js'
 import { hostInUrl } from '../../process/ports.js'
-import { followUpgrade } from '../core/following/upgrade-follower.js'
 import type { Listener } from '../faces/face.js'
 import { dataOf } from './data.js'
 import { Server } from './http/server.js'
@@ -17,8 +16,8 @@ export interface Explorer {
   readonly url: string
   /** Host and port of gRPC; undefined without gRPC. */
   readonly grpcAddress: string | undefined
-  /** Resolves when the database has the schema of this version, or with the error if its schema does not match. */
-  readonly upgraded: Promise<MigrationMismatch | undefined>
+  /** Resolves with the error if the database has the schema of another version. */
+  readonly refused: Promise<SchemaMismatch>
   /** Stops listening, disconnects the clients and stops the followers. Database and log stay open. */
   close(): Promise<void>
 }
@@ -30,7 +29,7 @@ const TICK_MS = 250
 
 /** Starts an explorer: follows the log, serves its faces. @throws PortTaken, StartRefused if it cannot listen. */
 export async function startExplorer(options: ExplorerOptions): Promise<Explorer> {
-  const { host = '127.0.0.1', port, grpcPort, db, logger, member } = options
+  const { host = '127.0.0.1', port, grpcPort, logger, member } = options
   const server = new Server(options.basePath)
   const metrics = new Metrics()
   const data = dataOf(options)
@@ -53,7 +52,6 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
 
   await Promise.all([database.start(), definitions.start()])
   const stop = new AbortController()
-  const upgraded = followUpgrade(db, state, { logger, signal: stop.signal })
   const following = [heads.run(stop.signal), mempool.run(stop.signal)]
   for (const each of following) each.catch(ended(logger))
   audit.start()
@@ -73,12 +71,12 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     database.close()
     reading.close()
     definitions.close()
-    await Promise.allSettled([...following, upgraded])
+    await Promise.allSettled(following)
     metrics.close()
   }
   try {
     await member?.join({ feed: core.feed, metrics })
-    if (database.connected) await state.until(() => state.ready || state.upgrade !== undefined, READY_WAIT_MS)
+    if (database.connected) await state.until(() => state.ready, READY_WAIT_MS)
     // The other processes answer meanwhile: requests that reached this one would get 503.
     while (!state.ready && member?.isServedByOthers === true && !member.signal.aborted)
       await state.until(() => state.ready, TICK_MS, member.signal)
@@ -92,7 +90,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     member?.report(ownHealth(), isListening)
     const at = (number: number): string => `${hostInUrl(host)}:${String(number)}`
     const grpcAddress = grpc === undefined ? undefined : at(grpc.port)
-    return { url: `http://${at(taken)}`, grpcAddress, upgraded, close }
+    return { url: `http://${at(taken)}`, grpcAddress, refused: heads.refused, close }
   } catch (error) {
     await close()
     throw error

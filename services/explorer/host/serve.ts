@@ -4,7 +4,6 @@ import { engineUrl, presentNodeUrl } from '../../process/discovery.js'
 import { openEventLog } from '../../process/event-log.js'
 import { type ServiceContext, untilAborted } from '../../process/lifecycle.js'
 import { startExplorer } from './explorer.js'
-import { UpgradeAnswers } from './http/upgrading.js'
 import { Member } from './processes/member.js'
 import type { FromPrimary, ToPrimary } from './processes/messages.js'
 import { Outbox } from './processes/outbox.js'
@@ -20,10 +19,7 @@ export async function serve(context: ServiceContext): Promise<void> {
   const db = new Database({ url, database: config.clickhouseDatabase, silentMs, onMove })
   const { explorerPort: port, explorerGrpcPort: grpcPort, host } = config
   const member = cluster.isWorker ? memberOf(context) : undefined
-  const upgrade = new UpgradeAnswers({ host, port, isShared: member !== undefined }, logger)
-  const log = await openEventLog(config, logger, (progress) => {
-    upgrade.report(progress)
-  }).finally(() => upgrade.close())
+  const log = await openEventLog(config, logger)
   const { rateLimitPerMinute, broadcastRateLimitPerMinute, trustedProxyHops, whaleMinValue } = config
   const definitions = { labels: config.labelsFile, pools: config.poolsFile }
   const explorer = await startExplorer({
@@ -39,7 +35,7 @@ export async function serve(context: ServiceContext): Promise<void> {
     basePath: config.basePath,
   })
   logger.info({ url: explorer.url, grpc: explorer.grpcAddress }, 'explorer listening')
-  const refused = await Promise.race([explorer.upgraded, untilAborted(signal).then(() => undefined)])
+  const refused = await Promise.race([explorer.refused, untilAborted(signal).then(() => undefined)])
   if (refused === undefined) await untilAborted(signal)
   await explorer.close()
   await Promise.all([db.close(), log.close()])

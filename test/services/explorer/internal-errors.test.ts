@@ -90,7 +90,7 @@ describe('an answer that fails', () => {
     expect(stacks).toEqual([])
   })
 
-  it('is 503 for a table that does not exist yet, and 500 for one that no migration makes', async () => {
+  it('is 503 for a table that does not exist yet, and 500 for one that no schema has', async () => {
     const empty = await newDatabase()
     closing.push(() => dropDatabase(empty))
     const sql = 'SELECT * FROM blocks_of_a_later_version'

@@ -44,11 +44,6 @@ export const NODE_UNAVAILABLE: Failure = {
 export const DEFECT: Failure = { code: 'HW_DEFECT', message: 'Internal Server Error' }
 export const UNAUTHORIZED: Failure = { code: 'HW_UNAUTHORIZED', message: 'Unauthorized' }
 
-/** Returns the failure during an upgrade. @param details the progress of the upgrade. */
-export function upgrading(details: NonNullable<Failure['details']>): Failure {
-  return { code: 'HW_UPGRADING', message: 'Index is upgrading', retryMs: 5_000, details }
-}
-
 /** Returns the failure of a client that has exceeded its rate limit. @param retryMs until its limit is reset. */
 export function overLimit(retryMs: number, limit: LimitPolicy): Failure {
   return {

@@ -36,7 +36,6 @@ import {
   OVERLOADED,
   overLimit,
   UNAUTHORIZED,
-  upgrading,
 } from './failure.js'
 import { type OnDisconnect, SharedAnswer } from './shared-answer.js'
 import { type Syncing, syncing } from './syncing.js'
@@ -365,7 +364,7 @@ export class Reader {
         if (result.status === 'rejected' && result.reason instanceof DatabaseUnavailable) throw result.reason
         if (!tables.hasRead || (await tables.fence()) === chain.fence) return { result, context, clock }
       } catch (error) {
-        if (state.upgrade !== undefined || !isOfMissingTable(error)) throw error
+        if (!isOfMissingTable(error)) throw error
       }
       refreshHeads?.()
       await state.until(() => state.chain !== chain, undefined, signal)
@@ -390,7 +389,6 @@ export class Reader {
   #unavailable(): Failure {
     const { state, tables } = this.#parts
     if (!tables.isReachable) return DATABASE_UNAVAILABLE
-    if (state.upgrade !== undefined) return upgrading({ ...state.upgrade })
     return state.ready ? DATABASE_UNAVAILABLE : NOT_READY
   }
 

@@ -18,7 +18,7 @@ import {
   nextChainView,
 } from '../../../../pipelines/tables/chain-view.js'
 import { type Head, headsAfter, latestHead, MAX_HEADS } from '../../../../pipelines/tables/head.js'
-import { hasEarlierForm } from '../../../../pipelines/tables/migrate.js'
+import { hasTables, SchemaMismatch } from '../../../../pipelines/tables/schema-version.js'
 import { servingDatabase } from '../../../../pipelines/tables/serving.js'
 import { newestClaim, newestFence } from '../../../../pipelines/tables/writers.js'
 import type { FeedWriter } from '../feed/feed-writer.js'
@@ -93,9 +93,13 @@ export class HeadFollower {
   #source: Source
   /** Databases that this follower has opened, by name. */
   readonly #opened = new Map<string, Source>()
+  /** Resolves with the error if the database has the schema of another version; nothing is read from it then. */
+  readonly refused: Promise<SchemaMismatch>
+  #refuse: (error: SchemaMismatch) => void = () => undefined
 
   constructor(parts: HeadFollowerParts) {
     this.#parts = parts
+    this.refused = new Promise((resolve) => (this.#refuse = resolve))
     this.#source = { db: parts.db, tables: parts.tables }
   }
 
@@ -121,8 +125,13 @@ export class HeadFollower {
       retrying(what, read, this.#parts, signal)
     this.#signal = signal
     await reading('the last heartbeat in the log', () => this.#readBack())
-    while (!signal.aborted && !state.chainLoaded) await reading('the head', () => this.#load())
-    while (!signal.aborted) {
+    while (!signal.aborted && !state.chainLoaded) {
+      const mismatch = await reading('the head', () => this.#load())
+      if (mismatch === undefined) continue
+      this.#refuse(mismatch)
+      break
+    }
+    while (!signal.aborted && state.chainLoaded) {
       const records = await reading('the log', () => log.read('committed', this.#next, READ_AT_ONCE))
       if (records === undefined) break
       if (records.length === 0) {
@@ -192,18 +201,27 @@ export class HeadFollower {
     return messageIn(CommittedEventSchema, record, { logger: this.#parts.logger, topic: 'committed' })
   }
 
-  /** Loads the first state from the tables. Adopts nothing if another writer took over meanwhile. */
-  async #load(): Promise<void> {
+  /**
+   * Loads the first state from the tables. Adopts nothing if another writer took over meanwhile.
+   * @returns a SchemaMismatch if the tables are those of another version.
+   */
+  async #load(): Promise<SchemaMismatch | undefined> {
     const { state, writer } = this.#parts
     this.#moveTo(this.#open(await servingDatabase(this.#parts.db)))
     const { db, tables } = this.#source
-    if (await hasEarlierForm(db)) throw new TableMissing(`the rows of ${db.name} are written again`)
+    try {
+      await hasTables(db)
+    } catch (error) {
+      if (error instanceof SchemaMismatch) return error
+      throw error
+    }
     const fence = await newestFence(db)
     const head = await latestHead(db)
     const view = head === undefined ? undefined : await loadChainView(db, head)
     const next = await stateOf(view, fence, tables, NO_CHAIN)
     await writer.begin(head)
     if ((await tables.fence()) === fence) state.adopt(next)
+    return undefined
   }
 
   #open(name: string): Source {

@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import type { ErrorCode } from '../../../../pipelines/errors.js'
 import type { AvailableDatabase } from '../tables/availability.js'
 import type { AuditResult } from './audit-watch.js'
-import { DATABASE_UNAVAILABLE, NOT_READY, upgrading } from '../answering/failure.js'
+import { DATABASE_UNAVAILABLE, NOT_READY } from '../answering/failure.js'
 import type { State } from '../state/state.js'
 
 const flag = (description: string) => Type.Boolean({ description })
@@ -37,19 +37,6 @@ export const Health = Type.Object({
   indexerHealing: Type.Optional(
     Type.Literal(true, { description: 'true if the reason is damage in the log, which the poller repairs' }),
   ),
-  upgrade: Type.Optional(
-    Type.Object(
-      {
-        migrationsDone: count('migrations that have run'),
-        migrationsTotal: count('migrations of this version'),
-        migration: text('file name of the migration that is running or next'),
-        partsLeft: count('parts of tables that it still has to rewrite'),
-        height: Type.Optional(count('height up to which the blocks are written again')),
-        heightTotal: Type.Optional(count('height to reach')),
-      },
-      { description: "present while the database is being upgraded to this version's schema" },
-    ),
-  ),
   processes: Type.Optional(
     Type.Object(
       {
@@ -73,9 +60,7 @@ interface HealthParts {
 export function healthOf({ state, database, audit }: HealthParts, wsClients: number): Health {
   const connected = database.connected
   const ok = connected && state.ready
-  const upgrade = connected ? state.upgrade : undefined
-  const why = upgrade === undefined ? NOT_READY : upgrading({ ...upgrade })
-  const { message: error, code } = connected ? why : DATABASE_UNAVAILABLE
+  const { message: error, code } = connected ? NOT_READY : DATABASE_UNAVAILABLE
   return {
     status: ok ? 'ok' : 'degraded',
     service: 'headwater-explorer',
@@ -86,7 +71,6 @@ export function healthOf({ state, database, audit }: HealthParts, wsClients: num
     audit,
     ...(state.alert === undefined ? {} : { indexerError: state.alert }),
     ...(state.logDamage === 'healing' ? { indexerHealing: true as const } : {}),
-    ...(upgrade === undefined ? {} : { upgrade }),
     ...(ok ? {} : { error, code }),
   }
 }

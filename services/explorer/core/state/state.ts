@@ -1,6 +1,5 @@
 import type { Network } from '../../../../pipelines/chain/networks.js'
 import type { ChainView } from '../../../../pipelines/tables/chain-view.js'
-import type { Upgrade } from '../../../../pipelines/tables/migrate.js'
 import { type Overlay, Mempool } from '../mempool/mempool.js'
 import type { BlockRow } from '../tables/blocks.js'
 import { CanonicalBlocks } from '../tables/canonical-blocks.js'
@@ -78,7 +77,6 @@ export class State {
   #mempoolLoaded = false
   /** Callbacks of `until`, each of which checks its condition. */
   readonly #waiting = new Set<() => void>()
-  #upgrade: Upgrade | undefined
   #heartbeat: AppliedHeartbeat | undefined
   #relayFees: RelayFees | undefined
   readonly #lateness = new Lateness()
@@ -163,16 +161,6 @@ export class State {
 
   mempoolLoaded(): void {
     this.#mempoolLoaded = true
-    this.#wake()
-  }
-
-  /** The progress of the database's upgrade to this version's schema; undefined if it is complete or not known. */
-  get upgrade(): Upgrade | undefined {
-    return this.#upgrade
-  }
-
-  set upgrade(upgrade: Upgrade | undefined) {
-    this.#upgrade = upgrade
     this.#wake()
   }
 

@@ -6,7 +6,7 @@ import {
   TableMissing,
   QueryRefused,
 } from '../../../../pipelines/tables/clickhouse.js'
-import { isMigrated } from '../../../../pipelines/tables/migrate.js'
+import { isCreated } from '../../../../pipelines/tables/schema-version.js'
 import type { CancelSignal } from './cancellation.js'
 
 /** A database as reads see it. */
@@ -257,8 +257,8 @@ export class AvailableDatabase implements QueryRunner {
   }
 }
 
-/** Returns whether the same query may succeed later: the database is unreachable, or its tables are being created or upgraded. */
+/** Returns whether the same query may succeed later: the database is unreachable, or its tables are being created. */
 async function isPassing(error: unknown, db: Queries): Promise<boolean> {
   if (error instanceof DatabaseUnavailable) return true
-  return error instanceof TableMissing && !(await isMigrated(db).catch(() => false))
+  return error instanceof TableMissing && !(await isCreated(db).catch(() => false))
 }

@@ -96,7 +96,7 @@ function rpcError({ code, message, retryMs, details = {}, chain }: Failure): Rpc
   return new RpcError(code, message, trailers)
 }
 
-/** Converts a name: migrationsDone, retry_after_ms → migrations-done, retry-after-ms. */
+/** Converts a name: indexedHeight, retry_after_ms → indexed-height, retry-after-ms. */
 const kebab = (name: string): string =>
   name.replaceAll('_', '-').replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 

@@ -78,8 +78,6 @@ function wordsOf(
       return { title: e.database, text: e.databaseText, passes: true }
     case 'HW_NOT_READY':
       return { title: e.starting, text: e.startingText, passes: true }
-    case 'HW_UPGRADING':
-      return { title: e.upgrading, text: e.upgradingText, passes: true }
     case 'HW_OVERLOADED':
       return { title: e.overloaded, text: e.overloadedText, passes: true }
     case 'HW_RATE_LIMITED':

@@ -7,7 +7,7 @@ import type { EventLog } from '../../../../pipelines/log/port.js'
 import { CannotReplay, assertBuildable } from '../../../../pipelines/materialize/rebuild/replay.js'
 import { DatabaseUnavailable } from '../../../../pipelines/tables/clickhouse.js'
 import { type Head, writeHead } from '../../../../pipelines/tables/head.js'
-import { migrate } from '../../../../pipelines/tables/migrate.js'
+import { createTables } from '../../../../pipelines/tables/schema-version.js'
 import { servingDatabase } from '../../../../pipelines/tables/serving.js'
 import {
   claimAgain,
@@ -54,7 +54,7 @@ describe('a build', () => {
     replicated.mockRestore()
     await refusal('other')
     const index = db.sibling(`${db.name}_index`)
-    await migrate(index)
+    await createTables(index)
     await refusal(index.name)
     await claimWriting(index, -1)
     await expect(refusal(index.name)).rejects.toThrow(CannotReplay)

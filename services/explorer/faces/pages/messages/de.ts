@@ -351,9 +351,6 @@ export const de: Messages = {
       'Nichts geht verloren, und alles läuft von selbst weiter, wenn sie wieder da ist. Diese Seite versucht es alle paar Sekunden.',
     starting: 'Der Explorer startet',
     startingText: 'Er liest seinen Zustand. Diese Seite versucht es alle paar Sekunden.',
-    upgrading: 'Der Index wird umgestellt',
-    upgradingText:
-      'Diese Version speichert ihre Daten in neuer Form. Diese Seite versucht es alle paar Sekunden.',
     overloaded: 'Im Moment zu viele Anfragen',
     overloadedText:
       'Der Explorer beantwortet so viele Anfragen, wie er kann. Diese Seite versucht es gleich wieder.',

@@ -345,8 +345,6 @@ export const en = {
       'Nothing is lost, and everything continues by itself when it is back. This page tries again every few seconds.',
     starting: 'Starting',
     startingText: 'The explorer is reading its state. This page tries again every few seconds.',
-    upgrading: 'The index is being upgraded',
-    upgradingText: 'This version stores its data in a new form. This page tries again every few seconds.',
     overloaded: 'Too many requests at the moment',
     overloadedText: 'The explorer answers as many requests as it can. This page tries again in a moment.',
     limited: 'Too many requests from your address',

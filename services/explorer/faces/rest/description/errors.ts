@@ -13,7 +13,6 @@ import {
   OVERLOADED,
   overLimit,
   UNAUTHORIZED,
-  upgrading,
 } from '../../../core/answering/failure.js'
 import { MINUTE_MS } from '../../../../access/rate-limit.js'
 import { BAD_BODY, BAD_TX_BODY } from '../../../http/body.js'
@@ -28,7 +27,6 @@ const SYNCING: Failure = {
   retryMs: 5_000,
   details: { indexedHeight: 1_200, nodeHeight: 1_560 },
 }
-const UPGRADING = upgrading({ migrationsDone: 1, migrationsTotal: 2, migration: '0009.sql', partsLeft: 3 })
 const BODY: Failure = { code: 'HW_INVALID_ARGUMENT', message: BAD_BODY }
 const TX_BODY: Failure = { code: 'HW_INVALID_ARGUMENT', message: BAD_TX_BODY }
 const REJECTED: Failure = { code: 'HW_TX_REJECTED', message: 'bad-txns-inputs-missingorspent' }
@@ -80,7 +78,7 @@ const SHARED: Readonly<Record<string, Named>> = {
   BodyTooLarge: byText({ code: 'HW_BODY_TOO_LARGE', message: 'Body too large' }),
   UriTooLong: byText({ code: 'HW_URI_TOO_LONG', message: 'URI Too Long' }),
   RateLimited: byText(overLimit(1_500, { name: 'requests', most: 100, windowMs: MINUTE_MS })),
-  Unavailable: byText(SYNCING, DATABASE_UNAVAILABLE, NOT_READY, OVERLOADED, UPGRADING),
+  Unavailable: byText(SYNCING, DATABASE_UNAVAILABLE, NOT_READY, OVERLOADED),
   NodeUnavailable: byText(NODE_UNAVAILABLE),
 }
 

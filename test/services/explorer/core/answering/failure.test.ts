@@ -10,8 +10,6 @@ import { getAnswer } from '../../../../harness/pipeline.js'
 import { SOCKET_REQUEST, sendRaw, startBare } from '../../bare-server.js'
 import { failureOf, startBareRpc } from '../../faces/grpc/bare-rpc.js'
 
-const upgrade = { migrationsDone: 1, migrationsTotal: 3, migration: '0002_statistics.sql', partsLeft: 4 }
-
 describe('an explorer that has read neither head nor mempool', () => {
   const closing: (() => void | Promise<void>)[] = []
   afterEach(async () => {
@@ -61,23 +59,9 @@ describe('an explorer that has read neither head nor mempool', () => {
   })
 
   it('reports the database first if that is unreachable, whatever else is missing', async () => {
-    const state = new State()
-    state.upgrade = upgrade
-    expect(await failures(false, state)).toMatchObject({
+    expect(await failures(false, new State())).toMatchObject({
       ...{ status: 503, body: { error: 'Database unavailable', code: 'HW_DATABASE_UNAVAILABLE' } },
       ...{ counted: 'HW_DATABASE_UNAVAILABLE', trailers: { code: 'HW_DATABASE_UNAVAILABLE' } },
-    })
-  })
-
-  it('reports the progress of an upgrade, by REST and by gRPC', async () => {
-    const state = new State()
-    state.upgrade = upgrade
-    const { body, counted, trailers } = await failures(true, state)
-    expect(body).toEqual({ error: 'Index is upgrading', code: 'HW_UPGRADING', ...upgrade })
-    expect(counted).toBe('HW_UPGRADING')
-    expect(trailers).toMatchObject({
-      ...{ 'migrations-done': '1', 'migrations-total': '3', migration: '0002_statistics.sql' },
-      ...{ 'parts-left': '4', 'retry-after-ms': '5000', code: 'HW_UPGRADING' },
     })
   })
 })

@@ -207,13 +207,6 @@ describe('an answer from a database that was dropped', () => {
     expect((await answer).answer.body.toString()).toBe('{"rows":0}')
     expect(counts.refreshes).toBe(1)
   })
-
-  it('fails at once while the schema is upgraded', async () => {
-    const { ask, counts, state } = await readerOfDropped()
-    state.upgrade = { migrationsDone: 1, migrationsTotal: 2, migration: '0002_further.sql', partsLeft: 0 }
-    expect(await ask()).toMatchObject({ code: 'HW_UPGRADING' })
-    expect(counts.refreshes).toBe(0)
-  })
 })
 
 describe('a content coding', () => {

@@ -13,7 +13,6 @@ import {
   OVERLOADED,
   overLimit,
   UNAUTHORIZED,
-  upgrading,
 } from '../../../../../../services/explorer/core/answering/failure.js'
 import { asyncApi } from '../../../../../../services/explorer/faces/rest/description/asyncapi.js'
 import { readExamples } from '../../../../../../services/explorer/faces/rest/description/examples.js'
@@ -156,7 +155,6 @@ describe('the OpenAPI document', () => {
         UNAUTHORIZED,
         overLimit(7, { name: '', most: 1, windowMs: 1 }),
       ],
-      upgrading({ migrationsDone: 1 }),
       { code: 'HW_SYNCING', message: 'Index is syncing', details: { indexedHeight: -1, nodeHeight: null } },
       { code: 'HW_INVALID_ARGUMENT', message: 'limit must be an integer from 1 to 100' },
       { code: 'HW_URI_TOO_LONG', message: 'URI Too Long' },

@@ -8,14 +8,13 @@ import { FORMAT } from '../../pipelines/log/embedded/record-file.js'
 import { useDatabase, useEngine } from '../harness/engine.js'
 import { ServiceProcess } from '../harness/processes.js'
 
-/** A database that this version made and a newer one has upgraded since. */
-describe('after a downgrade', () => {
+describe('on a database of a newer version', () => {
   const db = useDatabase()
   let folder = ''
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'headwater-downgrade-'))
-    await db().command("INSERT INTO migrations (id, name, checksum) VALUES (9999, '9999_to_come.sql', '')")
+    folder = await mkdtemp(join(tmpdir(), 'headwater-versions-'))
+    await db().command("INSERT INTO schema_version (version, checksum) VALUES (9999, '')")
   })
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
@@ -30,7 +29,7 @@ describe('after a downgrade', () => {
       await service.ended()
       expect(await readFile(logFile, 'utf8')).toMatch(
         new RegExp(
-          `^${name}: HW_SCHEMA_MISMATCH: database ${db().name} was upgraded by a newer version: it has migration 9999_to_come\\.sql`,
+          `^${name}: HW_SCHEMA_MISMATCH: database ${db().name} has schema version 9999, which a newer version.*: start the newer version`,
           'm',
         ),
       )
@@ -40,12 +39,12 @@ describe('after a downgrade', () => {
   })
 })
 
-/** A log that this version made and a newer one has written to since: its format is a number in each SQLite file. */
-describe('after a downgrade of the log', () => {
+/** Its format is a number in each SQLite file. */
+describe('on a log of a newer version', () => {
   let folder = ''
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'headwater-downgrade-'))
+    folder = await mkdtemp(join(tmpdir(), 'headwater-versions-'))
     const log = await openEmbeddedLog(join(folder, 'log'))
     await log.append('chain', [Buffer.from('an event')])
     await log.close()

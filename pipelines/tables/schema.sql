@@ -1,5 +1,7 @@
--- The whole schema, for a new database. A database of the migrations before this one is not altered: its rows are written again
--- from the log, into a second database that replaces it.
+-- Schema version 1.
+--
+-- A change of this file needs a new version. No database is altered: with another version, its rows are written again from the log,
+-- into a second database that replaces it.
 --
 -- A row names its block by height and tag, the last four bytes of the block's hash in display order. No two blocks of one height
 -- have the same tag: the materializer refuses the second. Readers take the rows of the blocks on the head's chain, so a row of a
@@ -11,6 +13,16 @@
 -- summary, and all tables together 1 % more disk. A point read looks into each part of a table whose keys are spread over all of
 -- them. So their parts are merged in twos rather than in fives (merge_selector_base), which leaves 1 to 3 instead of 3 to 7 after a
 -- backfill of a million transactions. In return, the first backfill postpones merges (merges.ts).
+
+-- One row, written after all tables were created.
+CREATE TABLE schema_version
+(
+    version       UInt32,                       -- of this file
+    checksum      String,                       -- SHA-256 of its statements
+    created_at    DateTime('UTC') DEFAULT now()
+)
+ENGINE = ReplacingMergeTree ORDER BY version
+SETTINGS fsync_after_insert = 1;
 
 -- One row makes a state visible: the row with the highest position is the head.
 CREATE TABLE heads

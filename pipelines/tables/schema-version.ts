@@ -1,0 +1,95 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { coded, StartRefused } from '../errors.js'
+import { type Database, TableMissing } from './clickhouse.js'
+import { engineOf, isReplicatedEngine } from './cluster/replicas.js'
+
+const FILE = new URL('./schema.sql', import.meta.url)
+
+/** The statements of `schema.sql`, which create all tables. */
+export interface Schema {
+  /** The number in the first line of the file: larger than that of every earlier schema. */
+  readonly version: number
+  readonly statements: readonly string[]
+  /** SHA-256 of the statements in hexadecimal. */
+  readonly checksum: string
+}
+
+/** Thrown if a database has the tables of another version: only that version may use it. */
+export class SchemaMismatch extends coded('HW_SCHEMA_MISMATCH', StartRefused) {}
+
+/** Returns the schema of this version. Comments are not part of its statements. */
+export async function ownSchema(): Promise<Schema> {
+  const text = await readFile(FILE, 'utf8')
+  const [, version] = /^-- Schema version (\d+)\.$/m.exec(text) ?? []
+  if (version === undefined) throw new Error('the first line of schema.sql must be "-- Schema version N."')
+  const statements = text
+    .replace(/--.*$/gm, '')
+    .split(';')
+    .map((statement) => statement.trim().replace(/^CREATE TABLE /, 'CREATE TABLE IF NOT EXISTS '))
+    .filter((statement) => statement !== '')
+  const checksum = createHash('sha256').update(statements.join(';').replace(/\s+/g, ' ')).digest('hex')
+  return { version: Number(version), statements, checksum }
+}
+
+/**
+ * Creates a database with its tables, unless it has them. Any number of processes may do so at once: a row of `schema_version` says
+ * that all tables exist.
+ * @throws SchemaMismatch if the tables are those of another version, or must be created on a cluster; DatabaseUnavailable.
+ */
+export async function createTables(db: Database): Promise<void> {
+  await db.createIfAbsent()
+  if (await hasTables(db)) return
+  const { version, statements, checksum } = await ownSchema()
+  const engine = await engineOf(db, 'schema_version')
+  if (engine === 'Distributed' || isReplicatedEngine(engine)) {
+    const file = engine === 'Distributed' ? 'sharded.sql' : 'cluster.sql'
+    throw new SchemaMismatch(
+      `database ${db.name} is part of a cluster and lacks tables: apply deploy/clickhouse/${file} of this version completely`,
+    )
+  }
+  for (const statement of statements) await db.command(statement)
+  await db.command(
+    `INSERT INTO schema_version (version, checksum) VALUES (${String(version)}, '${checksum}')`,
+  )
+}
+
+/**
+ * Returns whether a database has all tables; false if it does not exist.
+ * @throws SchemaMismatch if they are those of another version; DatabaseUnavailable.
+ */
+export async function hasTables(db: Database): Promise<boolean> {
+  const rows = await createdSchemas(db)
+  const [newest] = rows
+  if (newest === undefined) return false
+  const own = await ownSchema()
+  if (rows.length > 1 || newest.version !== own.version || newest.checksum !== own.checksum)
+    throw new SchemaMismatch(`database ${db.name} has ${difference(newest.version, own.version)}`)
+  return true
+}
+
+/** Returns whether a database has all tables of any version. */
+export async function isCreated(db: Pick<Database, 'query'>): Promise<boolean> {
+  return (await createdSchemas(db)).length > 0
+}
+
+type Created = Pick<Schema, 'version' | 'checksum'>
+
+/** Returns the schemas that were created in a database, the newest first: at most one, unless two versions did so at once. */
+async function createdSchemas(db: Pick<Database, 'query'>): Promise<Created[]> {
+  const sql = 'SELECT DISTINCT version, checksum FROM schema_version ORDER BY version DESC'
+  return db.query<Created>(sql).catch((error: unknown) => {
+    if (error instanceof TableMissing) return []
+    throw error
+  })
+}
+
+const REBUILD = "build it again from the log with 'npm run replay -- --into NAME'"
+
+function difference(version: number, own: number): string {
+  const [theirs, ours] = [String(version), String(own)]
+  if (version > own)
+    return `schema version ${theirs}, which a newer version of Headwater created; this one has ${ours}: start the newer version, or index again into another CLICKHOUSE_DATABASE`
+  if (version < own) return `schema version ${theirs}, this version of Headwater has ${ours}: ${REBUILD}`
+  return `other tables under the same schema version, ${ours}: if you changed schema.sql, increase its version and ${REBUILD}`
+}
