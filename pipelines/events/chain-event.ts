@@ -19,19 +19,13 @@ export function encodeChainEvent(fields: Fields): Buffer {
 }
 
 /**
- * Decodes an event of topic `chain`. Events of earlier versions have no checksum.
+ * Decodes an event of topic `chain`.
  * @throws Error for bytes that are not an event, or do not match the checksum.
  */
 export function decodeChainEvent(value: Uint8Array): ChainEvent {
   const event = fromBinary(ChainEventSchema, value)
-  if (!isChecked(event)) return event
   const body = value.subarray(0, value.length - CHECKSUM_BYTES)
   if (value[body.length] !== CHECKSUM_TAG || event.checksum !== crc32(body))
     throw new Error(`its checksum does not match: expected ${event.checksum.toString(16)}`)
   return event
-}
-
-/** Returns whether an event has a checksum. */
-export function isChecked({ checksum }: ChainEvent): boolean {
-  return checksum !== 0
 }

@@ -6,7 +6,7 @@ import type {
 import type { BlockId } from '../chain/block.js'
 import { hexOf } from '../chain/hash.js'
 import { type Network, networkNamed } from '../chain/networks.js'
-import { decodeChainEvent, isChecked } from '../events/chain-event.js'
+import { decodeChainEvent } from '../events/chain-event.js'
 import { offsetOf, positionOf } from '../events/positions.js'
 import type { EventLog, LogRecord } from '../log/port.js'
 import { batchesBack } from '../log/records.js'
@@ -27,7 +27,7 @@ export interface ReaderStart {
   readonly deadLettered: ReadonlySet<number>
   /** Returns the hash of a block of the chain, from the tables; `most` is the highest height that may be needed soon. */
   readonly hashAt: (height: number, most: number) => Promise<string | undefined>
-  /** True to decode all blocks, to find invalid ones before later events are returned. Those of events without a checksum are always decoded. */
+  /** True to decode all blocks, to find invalid ones before later events are returned. */
   readonly decodes: boolean
   /** Set if the log does not contain the event that was applied last. */
   readonly lost?: LogShrank | undefined
@@ -219,7 +219,7 @@ export class ChainReader {
       if (this.#repeated !== undefined && hexOf(block.chainwork) > this.#settledWork) return []
       return this.#unrepeat(positioned, true)
     }
-    if (this.#start.decodes || !isChecked(positioned.event)) decodeBlock(position, block, network)
+    if (this.#start.decodes) decodeBlock(position, block, network)
     const gone = await this.#unrepeat(positioned, false)
     this.#raise(block.height, hash)
     return [...gone, positioned]

@@ -21,8 +21,8 @@ export interface MempoolDelta {
   readonly passed: readonly MempoolPassed[]
   /** Number of transactions that had ever entered before. */
   readonly enteredBefore: number
-  /** Number of transactions that had ever left before; undefined in events of earlier versions. */
-  readonly leftBefore: number | undefined
+  /** Number of transactions that had ever left before. */
+  readonly leftBefore: number
 }
 
 export interface MempoolRemoval {
@@ -31,7 +31,7 @@ export interface MempoolRemoval {
   readonly by: string
   /** Height of the block that confirms it. */
   readonly blockHeight: number | undefined
-  /** Base units; 0 in events of earlier versions, as the size. */
+  /** Base units. */
   readonly fee: bigint
   readonly vsize: number
 }
@@ -58,7 +58,7 @@ export type MempoolStep =
       readonly time: number
       readonly entries: readonly MempoolEntry[]
       readonly enteredBefore: number
-      readonly leftBefore: number | undefined
+      readonly leftBefore: number
     }
 
 /** Reads the events of topic `node`, and drops events of superseded pollers and exact duplicates. */
@@ -145,7 +145,7 @@ export class MempoolEvents {
         if (snapshot?.parts.length === part) snapshot.parts.push(entries.map(entryOf))
         if (snapshot?.parts.length !== parts) continue
         const { position, time } = snapshot.first
-        const counts = { enteredBefore: Number(enteredBefore), leftBefore: numberOf(leftBefore) }
+        const counts = { enteredBefore: Number(enteredBefore), leftBefore: Number(leftBefore) }
         const content = { entries: snapshot.parts.flat(), ...counts }
         steps.push({ kind: 'snapshot', seenAt, position, time, ...content })
         this.#snapshot = undefined
@@ -160,7 +160,7 @@ export class MempoolEvents {
           ...{ txid: hexOf(txid), fee, vsize, block: hexOf(block), blockHeight },
         })),
         enteredBefore: Number(kind.value.enteredBefore),
-        leftBefore: numberOf(kind.value.leftBefore),
+        leftBefore: Number(kind.value.leftBefore),
       }
       const before = steps.at(-1)
       if (before?.kind === 'deltas' && before.seenAt === seenAt)
@@ -182,9 +182,6 @@ export class MempoolEvents {
     return messageIn(NodeEventSchema, record, { logger: this.#logger, topic: 'node' })
   }
 }
-
-const numberOf = (given: bigint | undefined): number | undefined =>
-  given === undefined ? undefined : Number(given)
 
 /** Converts an entry of an event. The bytes are copied, because a view would keep the record in memory. */
 function entryOf({ txid, raw, fee, firstSeen }: PoolEntry): MempoolEntry {

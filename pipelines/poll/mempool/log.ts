@@ -47,7 +47,7 @@ function applied(state: MempoolState, step: MempoolStep): MempoolState {
   const { mempool } = state
   const chainPosition = step.seenAt
   if (step.kind === 'snapshot') {
-    mempool.reset(BigInt(step.enteredBefore), BigInt(step.leftBefore ?? 0))
+    mempool.reset(BigInt(step.enteredBefore), BigInt(step.leftBefore))
     for (const entry of step.entries) mempool.put(mempoolTx(entry))
     return { mempool, snapshotPosition: step.position, snapshotTime: step.time, deltas: 0, chainPosition }
   }

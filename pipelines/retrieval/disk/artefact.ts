@@ -37,7 +37,7 @@ interface Manifest {
   readonly content: string
   readonly built_at: string
   readonly graph: { readonly next_label: number; readonly removed: number }
-  /** SHA-256 of the other files, by name. An index of an earlier release has one more, which is not read. */
+  /** SHA-256 of the other files, by name. */
   readonly files: Readonly<Record<string, string>>
   readonly chunks: readonly (readonly [id: string, hash: string, label: number])[]
 }

@@ -354,17 +354,6 @@ describe('the index on disk', () => {
     expect(await readdir(folder)).toHaveLength(3)
   })
 
-  it('is used if an earlier release wrote it, with a second file', async () => {
-    await build()
-    await writeFile(join(await current(), 'vectors.f32'), 'vectors')
-    await alter('manifest.json', (bytes) => {
-      const manifest = JSON.parse(bytes.toString()) as { files: object }
-      return Buffer.from(JSON.stringify({ ...manifest, files: { ...manifest.files, 'vectors.f32': 'sum' } }))
-    })
-    expect(await embeddedAtStart()).toBe(0)
-    expect(said).toEqual([])
-  })
-
   it('is built again for another model', async () => {
     await build()
     expect(await embeddedAtStart(PAGES, 'two')).toBe(CHUNKS)

@@ -10,7 +10,7 @@ type Tx = Pick<MempoolRemoval, 'txid' | 'fee' | 'vsize'>
 
 /**
  * Publishes a change of the mempool. Its events are numbered twice, by the counts in the log: what enters for all clients, and what
- * enters or leaves for those that want both. A removal without a number is of an earlier version and is not published.
+ * enters or leaves for those that want both.
  * @param entered the transactions of the change that enter.
  */
 export function publishDelta(
@@ -20,7 +20,6 @@ export function publishDelta(
 ): void {
   const arrivals = [...passed, ...entered].map(eventOf)
   for (const [index, event] of arrivals.entries()) feed.publish('mempool', event, enteredBefore + index + 1)
-  if (leftBefore === undefined) return
   const all = [
     ...left.map((tx): Event => ({ ...eventOf(tx), removed: removalOf(tx) })),
     ...passed.flatMap((tx): Event[] => {

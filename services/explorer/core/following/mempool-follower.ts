@@ -143,7 +143,7 @@ export class MempoolFollower {
         state.mempool.replace(entries, seenAt)
         whales.inMempool(entries)
         if (feed.lastOf('mempool') < enteredBefore) feed.begin('mempool', enteredBefore)
-        const both = enteredBefore + (leftBefore ?? 0)
+        const both = enteredBefore + leftBefore
         if (feed.lastOf('mempool-with-removals') < both) feed.begin('mempool-with-removals', both)
       })
       return

@@ -1,14 +1,15 @@
-import { create, toBinary, type MessageInitShape } from '@bufbuild/protobuf'
+import type { MessageInitShape } from '@bufbuild/protobuf'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { REGTEST } from '../../../../pipelines/chain/networks.js'
 import { blockHash, parseHeader, serializeHeader } from '../../../../pipelines/chain/block.js'
+import { encodeChainEvent } from '../../../../pipelines/events/chain-event.js'
 import { openEmbeddedLog } from '../../../../pipelines/log/embedded/embedded.js'
 import type { EventLog } from '../../../../pipelines/log/port.js'
 import { MAX_BATCH, readLogEnd } from '../../../../pipelines/poll/chain/log-end.js'
-import { ChainEventSchema } from '../../../../proto/gen/headwater/events/v1/events_pb.js'
+import type { ChainEventSchema } from '../../../../proto/gen/headwater/events/v1/events_pb.js'
 
 let dir: string
 let log: EventLog
@@ -69,7 +70,7 @@ async function write(epoch: number, settled: boolean, ...events: Payload[]): Pro
   const values = events.map((event) => {
     const sequence = next.get(epoch) ?? 0n
     next.set(epoch, sequence + 1n)
-    return toBinary(ChainEventSchema, create(ChainEventSchema, { epoch, sequence, settled, event }))
+    return encodeChainEvent({ epoch, sequence, settled, event })
   })
   await log.append('chain', values)
 }

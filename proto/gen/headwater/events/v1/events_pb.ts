@@ -78,7 +78,7 @@ export type ChainEvent = Message<"headwater.events.v1.ChainEvent"> & {
   generation: number;
 
   /**
-   * CRC-32 of the event without this field, which is its last; 0 in events of earlier versions, which have no checksum.
+   * CRC-32 of the event without this field, which is its last.
    *
    * @generated from field: fixed32 checksum = 8;
    */
@@ -526,7 +526,7 @@ export type PoolDelta = Message<"headwater.events.v1.PoolDelta"> & {
   left: PoolLeft[];
 
   /**
-   * Number of entries that had ever left before this delta; absent in events of earlier versions, whose removals have no number.
+   * Number of entries that had ever left before this delta.
    *
    * @generated from field: optional uint64 left_before = 5;
    */
@@ -626,7 +626,7 @@ export type PoolSnapshot = Message<"headwater.events.v1.PoolSnapshot"> & {
   enteredBefore: bigint;
 
   /**
-   * Number of entries that had ever left; the same in all parts. Absent in events of earlier versions.
+   * Number of entries that had ever left; the same in all parts.
    *
    * @generated from field: optional uint64 left_before = 5;
    */
@@ -771,7 +771,7 @@ export enum PoolLeft_Reason {
   REPLACED = 2,
 
   /**
-   * The mempool was full. In events without `left_before`: any other reason.
+   * The mempool was full.
    *
    * @generated from enum value: REASON_EVICTED = 3;
    */

@@ -71,17 +71,4 @@ describe('a change of the mempool', () => {
     expect(all[4]?.data.removed).toEqual({ ...none, reason: 'replaced', replaced_by: 'd' })
     expect(all[5]?.data.removed).toEqual({ ...none, reason: 'evicted' })
   })
-
-  it('of an earlier version is published to clients that want arrivals alone, and is a gap for the others', () => {
-    const { feed, messages } = publishAll([
-      {
-        ...{ ...NOTHING, enteredBefore: 0, leftBefore: undefined, txs: ['a', 'b'] },
-        left: [left('x', PoolLeft_Reason.EVICTED)],
-      },
-      { ...NOTHING, enteredBefore: 2, leftBefore: 1, txs: ['c'] },
-    ])
-    expect(messages('mempool').map(({ seq }) => seq)).toEqual([1, 2, 3])
-    expect(feed.missed('mempool-with-removals', 2)).toBeUndefined()
-    expect(feed.missed('mempool-with-removals', 3)).toHaveLength(1)
-  })
 })
