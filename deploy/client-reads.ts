@@ -1,8 +1,7 @@
 /** Generates the types of the client from the declared reads of the explorer: `npm run proto`. No service imports this file. */
 import { KindGuard, type TObject, type TSchema } from '@sinclair/typebox'
 import { sendTransaction } from '../services/explorer/core/commands/send-transaction.js'
-import { ADDRESS_EVENT, EVENTS } from '../services/explorer/core/feed/events.js'
-import { ADDRESS_CHANNEL, CHANNELS } from '../services/explorer/core/feed/feed.js'
+import { ADDRESS, ADDRESS_CHANNEL, CHANNELS } from '../services/explorer/core/feed/channels.js'
 import { literals, rangeOf } from '../services/explorer/core/reads/arguments.js'
 import { READS } from '../services/explorer/core/reads/index.js'
 import type { Read } from '../services/explorer/core/reads/read.js'
@@ -33,12 +32,10 @@ export function clientReads(reads: readonly Operation[] = [...READS, sendTransac
     const { name, about = '', args, answer } = read
     return `${doc(about)}${name}: { arguments: ${argumentsOf(args)}; answer: ${typeOf(answer, refer)} }`
   })
-  const events = CHANNELS.map((channel) => {
-    const { about, data } = EVENTS[channel]
-    return `${doc(about)}'${channel}': ${typeOf(data, refer)}`
-  })
-  const { about, data } = ADDRESS_EVENT
-  events.push(`${doc(about)}[channel: \`${ADDRESS_CHANNEL}\${string}\`]: ${typeOf(data, refer)}`)
+  const events = [
+    ...CHANNELS.map(({ name, about, event }) => `${doc(about)}'${name}': ${typeOf(event, refer)}`),
+    `${doc(ADDRESS.about)}[channel: \`${ADDRESS_CHANNEL}\${string}\`]: ${typeOf(ADDRESS.event, refer)}`,
+  ]
   return [
     HEADER,
     ...shapes.values(),

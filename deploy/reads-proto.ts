@@ -1,7 +1,8 @@
 /** Generates reads.proto from the declared reads of the explorer: `npm run proto`. No service imports this file. */
 import { KindGuard, type TObject, type TSchema } from '@sinclair/typebox'
-import { EVENTS } from '../services/explorer/core/feed/events.js'
-import { CHANNELS } from '../services/explorer/core/feed/feed.js'
+import { MAX_ADDRESSES } from '../services/explorer/core/feed/address-feed.js'
+import { ADDRESS, CHANNELS } from '../services/explorer/core/feed/channels.js'
+import { REMOVABLE } from '../services/explorer/core/feed/streams.js'
 import { literals, rangeOf } from '../services/explorer/core/reads/arguments.js'
 import { READS } from '../services/explorer/core/reads/index.js'
 import type { Read } from '../services/explorer/core/reads/read.js'
@@ -45,12 +46,9 @@ const SINCE_DOC =
 const SEQ_DOC =
   'consecutive within the channel, and the same on every explorer except for stats and whale alerts; of a resync, the seq of the last missed event'
 
-const ADDRESSES_DOC = 'for the channel `address`: the addresses to subscribe to, at most 1,000'
-const REMOVALS_DOC =
-  'for the channel `mempool`: true for the transactions that leave too; all events are then numbered together'
-const RESYNC_DOC = 'for the channel `address`: the address whose state must be read again'
-/** The channel of the addresses that a subscription names. */
-const ADDRESS = 'address'
+const ADDRESSES_DOC = `for the channel \`${ADDRESS.name}\`: the addresses to subscribe to, at most ${MAX_ADDRESSES.toLocaleString('en')}`
+const REMOVALS_DOC = `for the channel \`${REMOVABLE.join('`, `')}\`: true for the transactions that leave too; all events are then numbered together`
+const RESYNC_DOC = `for the channel \`${ADDRESS.name}\`: the address whose state must be read again`
 
 const WIDTH = 116
 
@@ -74,7 +72,13 @@ export function readsProto(lock: Lock, reads: readonly Read[] = READS): { text: 
       '}',
     ],
     ...[...messages, ...feed, ...file.shapes],
-    ['// Channels of the feed.', ...file.enumeration('Channel', [...CHANNELS, ADDRESS])],
+    [
+      '// Channels of the feed.',
+      ...file.enumeration(
+        'Channel',
+        [...CHANNELS, ADDRESS].map(({ name }) => name),
+      ),
+    ],
   ]
   return { text: `${blocks.map(indented).join('\n\n')}\n`, lock: file.lock }
 }
@@ -139,16 +143,16 @@ class ProtoFile {
 
   feed(): string[][] {
     const channel = { key: 'channel', type: 'Channel' }
-    const events = CHANNELS.map((name): Field => {
+    const events = CHANNELS.map(({ name, event }): Field => {
       return {
         key: camel(name),
-        type: this.#refer(nameOf(EVENTS[name].data) as ShapeName),
+        type: this.#refer(nameOf(event) as ShapeName),
         doc: `event of the channel \`${name}\``,
       }
     })
     const address: Field = {
-      ...{ key: ADDRESS, type: this.#refer('AddressEvent') },
-      doc: 'event of an address, for the channel `address`',
+      ...{ key: ADDRESS.name, type: this.#refer(nameOf(ADDRESS.event) as ShapeName) },
+      doc: `event of an address, for the channel \`${ADDRESS.name}\``,
     }
     const resync = { key: 'resync', type: 'Resync', doc: 'for every channel' }
     return [

@@ -1,4 +1,4 @@
-import { sha256 } from './hash.js'
+import { reverseHex, sha256 } from './hash.js'
 import type { Dilithium, Network } from './networks.js'
 
 /** Types as the node names them, except for P2SH, which the node always names `dilithium_scripthash`, whatever the script is. */
@@ -198,4 +198,14 @@ export function isWitnessCommitment(script: Buffer): boolean {
 /** Returns the key of a script in the tables: the first 20 bytes of its SHA-256 as hex. */
 export function scriptHash(script: Uint8Array): string {
   return sha256(script).toString('hex', 0, 20)
+}
+
+/**
+ * Returns the key of a script in the tables by its script hash of the Electrum protocol: the SHA-256 of the script, its bytes in
+ * reverse order, as hex. Undefined if it is malformed.
+ */
+export function scriptKeyOf(electrumHash: string): string | undefined {
+  return /^[0-9a-f]{64}$/.test(electrumHash)
+    ? reverseHex(Buffer.from(electrumHash, 'hex')).slice(0, 40)
+    : undefined
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WebSocket } from 'ws'
-import { CHANNELS, type Channel } from '../../services/explorer/core/feed/feed.js'
+import { CHANNELS } from '../../services/explorer/core/feed/channels.js'
+import type { Channel } from '../../services/explorer/core/feed/streams.js'
 import { until } from '../harness/until.js'
 import type { SourceNode, SourceState } from './source-node.js'
 
@@ -154,7 +155,7 @@ export class FeedWatch {
     socket.on('open', () => {
       if (this.#pid !== this.explorerPid()) this.numbering.explorerStarts()
       this.#pid = this.explorerPid()
-      for (const channel of CHANNELS) {
+      for (const { name: channel } of CHANNELS) {
         const since = this.numbering.since(channel)
         socket.send(JSON.stringify({ type: 'subscribe', channel, ...(since === undefined ? {} : { since }) }))
       }

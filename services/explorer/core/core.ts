@@ -4,6 +4,7 @@ import type { Reader } from './answering/reader.js'
 import type { SendTransaction } from './commands/send-transaction.js'
 import type { AddressFeed } from './feed/address-feed.js'
 import type { Feed } from './feed/feed.js'
+import type { ScriptFeed } from './feed/script-feed.js'
 import type { Lag } from './following/lags.js'
 import type { Health } from './health/health.js'
 import type { Read } from './reads/read.js'
@@ -24,6 +25,8 @@ export interface Core {
   /** The channels. */
   readonly feed: Feed
   /** The changes of scripts. */
+  readonly scripts: ScriptFeed
+  /** The changes of scripts for clients that name them by addresses. */
   readonly addresses: AddressFeed
   /** Not set: transactions are not broadcast. */
   readonly commands: Commands | undefined

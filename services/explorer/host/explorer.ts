@@ -67,7 +67,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     await grpc?.close()
     stop.abort()
     writer.close()
-    core.addresses.close()
+    core.scripts.close()
     database.close()
     reading.close()
     definitions.close()

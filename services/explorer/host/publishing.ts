@@ -1,6 +1,6 @@
-import { AddressFeed } from '../core/feed/address-feed.js'
 import { Feed } from '../core/feed/feed.js'
 import { FeedWriter } from '../core/feed/feed-writer.js'
+import { ScriptFeed } from '../core/feed/script-feed.js'
 import { WhaleWatch } from '../core/feed/whale-watch.js'
 import { HeadFollower } from '../core/following/head-follower.js'
 import { MempoolFollower } from '../core/following/mempool-follower.js'
@@ -14,7 +14,7 @@ import type { ExplorerOptions } from './options.js'
 /** The followers of the log, which change the state, and the feed in which they publish the changes. */
 export interface Publishing {
   readonly feed: Feed
-  readonly addresses: AddressFeed
+  readonly scripts: ScriptFeed
   readonly writer: FeedWriter
   readonly mempool: MempoolFollower
   readonly heads: HeadFollower
@@ -33,8 +33,8 @@ export function publishingOf(
     // All processes receive the same report.
     if (member?.isFirst !== false) metrics.defect('materializer')
   }
-  const feed = new Feed((channel, message) => {
-    server.publish(channel, message)
+  const feed = new Feed((stream, { text }) => {
+    server.publish(stream, text)
   }, member?.offer)
   const whales = new WhaleWatch({ feed, state, tables, definitions, threshold })
   const writer = new FeedWriter(feed, state, tables, whales)
@@ -54,6 +54,6 @@ export function publishingOf(
   const refreshHeads = (): void => {
     heads.refresh()
   }
-  const addresses = new AddressFeed({ state, tables, logger, onDefect, refreshHeads })
-  return { feed, addresses, writer, mempool, heads }
+  const scripts = new ScriptFeed({ state, tables, logger, onDefect, refreshHeads })
+  return { feed, scripts, writer, mempool, heads }
 }

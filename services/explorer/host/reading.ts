@@ -3,6 +3,7 @@ import { Token } from '../../access/token.js'
 import { Reader } from '../core/answering/reader.js'
 import { transactionSender } from '../core/commands/send-transaction.js'
 import type { Core } from '../core/core.js'
+import { AddressFeed } from '../core/feed/address-feed.js'
 import { consumerLags } from '../core/following/lags.js'
 import { AuditWatch } from '../core/health/audit-watch.js'
 import { type Health, healthOf } from '../core/health/health.js'
@@ -30,7 +31,7 @@ export interface Reading {
 /** Builds the core that the faces share. */
 export function readingOf(
   data: Data,
-  { feed, addresses, heads, mempool }: Publishing,
+  { feed, scripts, heads, mempool }: Publishing,
   options: ExplorerOptions,
   { server, metrics }: { readonly server: Server; readonly metrics: Metrics },
 ): Reading {
@@ -65,7 +66,8 @@ export function readingOf(
     reads: READS,
     reader,
     feed,
-    addresses,
+    scripts,
+    addresses: new AddressFeed(state, scripts),
     commands:
       options.broadcast === true
         ? {

@@ -1,7 +1,5 @@
 import { StartRefused } from '../../../pipelines/errors.js'
 import type { Core } from '../core/core.js'
-import { addressText } from '../core/feed/address-feed.js'
-import { failure, reactTo } from '../core/feed/feed.js'
 import type { HttpFace, ListenerFace } from '../faces/face.js'
 import { graphqlFace } from '../faces/graphql/face.js'
 import { grpcFace } from '../faces/grpc/face.js'
@@ -27,7 +25,7 @@ export function servingOf(
   { docsUrl, docsPort, basePath, healthToken, member }: ExplorerOptions,
   { server, metrics }: { readonly server: Server; readonly metrics: Metrics },
 ): Serving {
-  const { reader, reads, feed, addresses } = core
+  const { reader, reads } = core
   const answers = new ReadAnswers(reader)
   const enabled = { hasToken: healthToken !== undefined, hasBroadcast: core.commands !== undefined, basePath }
   const documents = new Documents(reads, enabled)
@@ -38,7 +36,7 @@ export function servingOf(
     restFace({ core, answers, documents }),
     pagesFace({ core, openApi, basePath, docsUrl, docsPort }),
     graphqlFace(core, basePath),
-    websocketFace(),
+    websocketFace(core),
     statusRoutes(core, metricsText),
   ]
   const dispatcher = new Dispatcher({ faces, reader, answers, defect: core.defect })
@@ -50,11 +48,6 @@ export function servingOf(
     observe: (path, answer, seconds) => {
       metrics.observe(answer.route ?? dispatcher.patternOf(path), answer, seconds)
     },
-    subscribeAddress: (address, since, send) =>
-      addresses.subscribe(address, since, (message) => {
-        send(addressText(message))
-      }),
-    react: (text) => (text === undefined ? failure('messages must be text') : reactTo(feed, text)),
     protocols: faces.flatMap(({ sockets = [] }) => sockets),
   })
   const grpc = grpcFace(core, (method, code, seconds) => {

@@ -4,18 +4,26 @@ export interface Socket {
   readonly protocol: string
   /** Sends a message. Resolves when the client has room for the next one, or has disconnected. */
   send(text: string): Promise<void>
+  /**
+   * Sends messages, however many others wait for the client.
+   * @returns false if the client has disconnected, or is disconnected because too much waits for it.
+   */
+  sendAll(texts: readonly string[]): boolean
+  /** Adds the connection to the receivers of what is published under a name. */
+  subscribe(name: string): void
+  unsubscribe(name: string): void
   close(code: number, reason: string): void
 }
 
 /** The handlers of a protocol for a connection. */
 export interface Session {
-  message(text: string): void
+  message(text: string, isBinary: boolean): void
   closed(code: number, reason: string): void
 }
 
-/** A protocol of WebSocket connections at a path, besides that of the feed. */
+/** A protocol of WebSocket connections. */
 export interface SocketProtocol {
-  readonly path: string
+  readonly paths: readonly string[]
   /** Returns the protocol to use; empty if none is known. @param offered the header `sec-websocket-protocol`. */
   choose(offered: string): string
   open(socket: Socket): Session

@@ -6,6 +6,7 @@ import type { Core } from '../../../services/explorer/core/core.js'
 import { Definitions } from '../../../services/explorer/core/definitions/definitions.js'
 import { AddressFeed } from '../../../services/explorer/core/feed/address-feed.js'
 import { Feed } from '../../../services/explorer/core/feed/feed.js'
+import { ScriptFeed } from '../../../services/explorer/core/feed/script-feed.js'
 import type { Health } from '../../../services/explorer/core/health/health.js'
 import type { Read } from '../../../services/explorer/core/reads/read.js'
 import { NO_CHAIN, State } from '../../../services/explorer/core/state/state.js'
@@ -30,7 +31,7 @@ export interface BareServer {
   readonly reader: Reader
   /** The events of subscriptions. */
   readonly feed: Feed
-  readonly addresses: AddressFeed
+  readonly scripts: ScriptFeed
   close(): void
 }
 
@@ -70,12 +71,13 @@ export async function startBare(parts: Partial<BareParts> = {}): Promise<BareSer
     consumerLags: () => Promise.resolve([]),
   })
   const feed = new Feed(() => undefined)
-  const addresses = new AddressFeed({ state, tables, logger })
+  const scripts = new ScriptFeed({ state, tables, logger })
   const core: Core = {
     reads,
     reader,
     feed,
-    addresses,
+    scripts,
+    addresses: new AddressFeed(state, scripts),
     commands: undefined,
     health: () => ({ status: 'ok' }) as Health,
     lags: () => Promise.resolve([]),
@@ -91,7 +93,7 @@ export async function startBare(parts: Partial<BareParts> = {}): Promise<BareSer
     restFace({ core, answers, documents }),
     ...(pages === undefined ? [] : [pages(core)]),
     graphqlFace(core),
-    websocketFace(),
+    websocketFace(core),
     statusRoutes(core, () => metrics.text()),
   ]
   const dispatcher = new Dispatcher({ faces, reader, answers, defect: core.defect })
@@ -103,16 +105,15 @@ export async function startBare(parts: Partial<BareParts> = {}): Promise<BareSer
     observe: (path, answer, seconds) => {
       metrics.observe(answer.route ?? dispatcher.patternOf(path), answer, seconds)
     },
-    react: () => ({ replies: [] }),
     protocols: faces.flatMap(({ sockets = [] }) => sockets),
   })
   const port = await server.listen('127.0.0.1', 0)
   const close = (): void => {
     server.close()
-    addresses.close()
+    scripts.close()
     metrics.close()
   }
-  return { url: `http://127.0.0.1:${String(port)}`, port, server, reader, feed, addresses, close }
+  return { url: `http://127.0.0.1:${String(port)}`, port, server, reader, feed, scripts, close }
 }
 
 export interface RawAnswer {

@@ -1,359 +1,133 @@
-import { isoTime } from '../../../../pipelines/chain/time.js'
-import { DatabaseUnavailable } from '../../../../pipelines/tables/clickhouse.js'
-import type { Logger } from '../../../../pipelines/logger.js'
-import type { ShownTx } from '../mempool/shown-tx.js'
-import { changeOf, scriptOf } from '../reads/script.js'
 import { address as schema, badArgument } from '../reads/arguments.js'
+import { BadArgument } from '../reads/read.js'
+import { scriptOf } from '../reads/script.js'
 import type { AddressEvent } from '../reads/shapes.js'
-import { retrying } from '../tables/retry.js'
-import { pause } from '../../../../pipelines/pause.js'
-import type { ChainState, State } from '../state/state.js'
-import type { Tables } from '../tables/tables.js'
-import { changesBetween, type Missed, missedOf, missedSince, type ScriptChanges } from './address-changes.js'
-import { ADDRESS_CHANNEL, BEHIND_WAIT_MS } from './feed.js'
+import type { State } from '../state/state.js'
+import { type FeedMessage, pulled, type Source } from './pull.js'
+import type { ScriptFeed } from './script-feed.js'
+import { requestedSince } from './streams.js'
 
 /** The maximum number of addresses that a connection subscribes to. */
 export const MAX_ADDRESSES = 1_000
-export const TOO_MANY_ADDRESSES = `a connection subscribes to at most ${MAX_ADDRESSES.toLocaleString('en')} addresses`
-export const BAD_ADDRESS = badArgument('address', schema).message
+/** The number of messages that may wait for a client. Beyond it, it receives resync instead, and continues. */
+const MAX_WAITING = 10_000
 
-/** A message to a subscriber: an event, or the request to read the state again. */
-export type AddressMessage =
-  | { readonly kind: 'event'; readonly data: AddressEvent; readonly seq: number }
-  | { readonly kind: 'resync'; readonly address: string; readonly seq: number }
-
-export interface AddressFeedParts {
-  readonly state: State
-  readonly tables: Tables
-  readonly logger: Logger
-  readonly onDefect?: () => void
-  /** Called when the tables have a newer writer than the state: the state must be loaded again. */
-  readonly refreshHeads?: () => void
-}
-
-interface Subscriber {
+/** A message about an address. */
+export interface AddressMessage extends FeedMessage {
+  /** As in the subscription. */
   readonly address: string
-  readonly script: string
-  /** The position of the log up to which the subscriber knows the address; undefined for none. */
+  readonly data: AddressEvent | undefined
+}
+
+/** The addresses that a client subscribes to. */
+export interface AddressRequest {
+  readonly addresses: readonly string[]
+  /** The position that the client knows. Not set: from now on. */
   readonly since: number | undefined
-  readonly send: (message: AddressMessage) => void
-  /** Identifies the stream of the subscriber's messages, which has one position for all of its addresses. */
-  readonly stream: object
-  hasLeft: boolean
 }
 
-/** A script with subscribers. */
-interface Watched {
-  readonly subscribers: Set<Subscriber>
-  /** Its unconfirmed transactions as the subscribers know them. */
-  unconfirmed: ReadonlyMap<string, ShownTx>
+/** Checks the number of addresses that a connection is subscribed to. @throws BadArgument. */
+export function assertAddresses(count: number): void {
+  if (count > MAX_ADDRESSES)
+    throw new BadArgument(
+      `a connection subscribes to at most ${MAX_ADDRESSES.toLocaleString('en')} addresses`,
+    )
 }
 
-/** Returns a message as WebSocket clients receive it. */
-export function addressText(message: AddressMessage): string {
-  if (message.kind === 'resync')
-    return JSON.stringify({ type: 'resync', channel: ADDRESS_CHANNEL + message.address, seq: message.seq })
-  const { data, seq } = message
-  return JSON.stringify({ channel: ADDRESS_CHANNEL + data.address, data, seq })
-}
-
-/** The number of scripts that are looked up at the same time. */
-const SCRIPTS_AT_ONCE = 50
-
-/**
- * Sends the changes of addresses: after each change of the state it compares the transactions of the scripts that the change
- * touches with those of the previous state. So every event belongs to a state that this explorer has adopted, and the position of
- * that state's head in the log, which each event carries, is enough to resume on any explorer.
- */
+/** The changes of scripts for clients that name a script by its address. */
 export class AddressFeed {
-  readonly #parts: AddressFeedParts
-  readonly #watched = new Map<string, Watched>()
-  /** Subscribers that have not received the current state yet. */
-  #joining: Subscriber[] = []
-  /** The scripts that were touched since the last comparison; undefined if any may be. */
-  #touched: Set<string> | undefined = new Set()
-  /** The chain of the last comparison; undefined while nothing is watched. */
-  #chain: ChainState | undefined
-  #isRunning = false
-  #isDirty = false
-  #isWelcoming = false
-  readonly #stop = new AbortController()
+  readonly #state: State
+  readonly #scripts: ScriptFeed
 
-  constructor(parts: AddressFeedParts) {
-    this.#parts = parts
-    parts.state.watch(({ kind, touched }) => {
-      if (this.#chain === undefined || kind === 'heartbeat') return
-      if (touched === undefined) this.#touched = undefined
-      else if (this.#touched !== undefined)
-        for (const script of this.#watched.keys()) if (touched.has(script)) this.#touched.add(script)
-      this.#wake()
-    })
-  }
-
-  /** The number of subscriptions. */
-  get size(): number {
-    return [...this.#watched.values()].reduce((sum, { subscribers }) => sum + subscribers.size, 0)
+  constructor(state: State, scripts: ScriptFeed) {
+    this.#state = state
+    this.#scripts = scripts
   }
 
   /**
    * Subscribes to an address: first `send` receives what was missed since a position, then an event `synced`, then each change.
-   * @param stream the same object for all addresses of a stream that resumes at one position. Not set: each address has its own.
-   * @returns a function that ends the subscription; undefined if the address is malformed.
+   * @param stream the same object for all addresses of a client that resumes them at one position.
+   * @returns a function that ends the subscription.
+   * @throws BadArgument if the address is malformed.
    */
   subscribe(
     address: string,
     since: number | undefined,
     send: (message: AddressMessage) => void,
     stream: object = {},
-  ): (() => void) | undefined {
-    const script = scriptOf(this.#parts.state, address)?.scriptHash
-    if (script === undefined) return undefined
-    const subscriber: Subscriber = { address, script, since, send, stream, hasLeft: false }
-    const join = (): void => {
-      if (subscriber.hasLeft) return
-      this.#joining.push(subscriber)
-      this.#wake()
-    }
-    const { state } = this.#parts
-    const isBehind = since !== undefined && since > state.chain.position
-    // The client comes from a process that is ahead of this one, or has invented the position. No other client waits for it.
-    if (isBehind)
-      void state.until(() => state.chain.position >= since, BEHIND_WAIT_MS, this.#stop.signal).then(join)
-    else join()
-    return () => {
-      subscriber.hasLeft = true
-      this.#joining = this.#joining.filter((each) => each !== subscriber)
-      this.#watched.get(script)?.subscribers.delete(subscriber)
-      // A subscriber that is being welcomed is not in the set yet.
-      if (!this.#isWelcoming) this.#forgetUnwatched()
-    }
-  }
-
-  #forgetUnwatched(): void {
-    for (const [script, { subscribers }] of this.#watched)
-      if (subscribers.size === 0) this.#watched.delete(script)
-    if (this.#watched.size === 0) this.#chain = undefined
-  }
-
-  close(): void {
-    this.#stop.abort()
-  }
-
-  #wake(): void {
-    this.#isDirty = true
-    if (this.#isRunning) return
-    this.#isRunning = true
-    // After the turn, in which chain and mempool may both change.
-    setImmediate(() => {
-      void this.#run().finally(() => {
-        this.#isRunning = false
-        if (this.#isDirty && !this.#stop.signal.aborted) this.#wake()
-      })
+  ): () => void {
+    const script = scriptOf(this.#state, address)?.scriptHash
+    if (script === undefined) throw badArgument('address', schema)
+    return this.#scripts.subscribe({
+      ...{ script, since, stream },
+      send: ({ seq, data }) => {
+        send({ address, seq, data: data === undefined ? undefined : { address, ...data } })
+      },
     })
   }
 
-  async #run(): Promise<void> {
-    const { signal } = this.#stop
-    while (this.#isDirty && !signal.aborted) {
-      this.#isDirty = false
-      await retrying('the changes of addresses', () => this.#compare(), this.#parts, signal)
-      if (this.#joining.length > 0) await this.#welcome()
+  /**
+   * Subscribes to addresses, and returns their messages as the client takes them: of each address first what it has missed, then
+   * `synced`, then changes. Ends when the signal aborts.
+   * @throws BadArgument.
+   */
+  messages({ addresses, since }: AddressRequest, signal: AbortSignal): AsyncGenerator<AddressMessage, void> {
+    const from = requestedSince(since)
+    const different = new Set(addresses)
+    if (different.size === 0) throw new BadArgument('addresses must contain at least one address')
+    assertAddresses(different.size)
+    const waiting = new Waiting()
+    const ends: (() => void)[] = []
+    const end = (): void => {
+      for (const each of ends.splice(0)) each()
+      waiting.wake()
     }
-  }
-
-  /** Compares the current state with that of the last comparison, and sends the difference. */
-  async #compare(): Promise<void> {
-    const { state, tables } = this.#parts
-    const { chain } = state
-    const before = this.#chain
-    if (before === undefined) return
-    const touched = this.#touched === undefined ? [...this.#watched.keys()] : [...this.#touched]
-    const scripts = touched.filter((script) => this.#watched.has(script))
-    const taken = this.#touched
-    this.#touched = new Set()
-    const unconfirmed = new Map(scripts.map((script) => [script, this.#unconfirmedOf(script)]))
     try {
-      const changes =
-        chain === before
-          ? new Map<string, ScriptChanges>()
-          : await mapOf(scripts, (script) => changesBetween(script, before, chain, tables))
-      if (chain !== before && scripts.length > 0) await this.#assertFence(chain)
-      this.#chain = this.#watched.size === 0 ? undefined : chain
-      const messages: Outgoing[] = []
-      for (const script of scripts) {
-        const watched = this.#watched.get(script)
-        if (watched === undefined) continue
-        const now = unconfirmed.get(script) ?? new Map<string, ShownTx>()
-        const events = eventsOf(script, changes.get(script) ?? NO_CHANGES, watched.unconfirmed, now, chain)
-        watched.unconfirmed = now
-        for (const subscriber of watched.subscribers)
-          messages.push(...events.map((change): Outgoing => ({ subscriber, change })))
-      }
-      sendAll(messages, before.position, chain.position)
+      for (const address of different)
+        ends.push(this.subscribe(address, from, (message) => waiting.add(message), waiting))
     } catch (error) {
-      if (taken === undefined || this.#touched === undefined) this.#touched = undefined
-      else for (const script of taken) this.#touched.add(script)
+      end()
       throw error
     }
-  }
-
-  /** @throws DatabaseUnavailable if rows may come from a newer writer than the state; the state is then loaded again. */
-  async #assertFence({ fence }: ChainState): Promise<void> {
-    const { tables, refreshHeads } = this.#parts
-    if ((await tables.fence()) === fence) return
-    refreshHeads?.()
-    throw new DatabaseUnavailable('another writer took over meanwhile')
-  }
-
-  #unconfirmedOf(script: string): ReadonlyMap<string, ShownTx> {
-    return new Map(this.#parts.state.mempool.ofScript(script).map((tx) => [tx.txid, tx]))
-  }
-
-  /** Sends new subscribers what they have missed and the current state. */
-  async #welcome(): Promise<void> {
-    const { state } = this.#parts
-    const { signal } = this.#stop
-    await state.until(() => state.ready, undefined, signal)
-    if (signal.aborted) return
-    // In one turn with the state that the others know, or else after the next comparison.
-    if (this.#chain !== undefined && (this.#chain !== state.chain || this.#touched?.size !== 0)) {
-      this.#isDirty = true
-      return
-    }
-    const { chain } = state
-    this.#chain = chain
-    this.#touched ??= new Set()
-    const joining = this.#joining.splice(0)
-    const unconfirmed = new Map(joining.map(({ script }) => [script, this.#unconfirmedOf(script)]))
-    for (const subscriber of joining) {
-      const watched = this.#watched.get(subscriber.script)
-      if (watched === undefined)
-        this.#watched.set(subscriber.script, {
-          subscribers: new Set(),
-          unconfirmed: unconfirmed.get(subscriber.script) ?? new Map<string, ShownTx>(),
-        })
-    }
-    this.#isWelcoming = true
-    try {
-      const changesOf = await this.#missedBy(joining, chain)
-      await this.#assertFence(chain)
-      const welcomed = [...changesOf].filter(([{ hasLeft }]) => !hasLeft)
-      const none = new Map<string, ShownTx>()
-      // All changes before the first `synced`, after which a stream resumes later.
-      for (const [{ address, script, since = chain.position, send }, changes] of welcomed) {
-        if (changes === undefined || changes === 'too much') continue
-        for (const change of eventsOf(script, changes, none, unconfirmed.get(script) ?? none, chain))
-          send({ kind: 'event', data: { address, ...change }, seq: since })
-      }
-      for (const [subscriber, changes] of welcomed) {
-        const { address, script, send } = subscriber
-        if (changes === 'too much') send({ kind: 'resync', address, seq: chain.position })
-        const known = [...(unconfirmed.get(script) ?? none).keys()]
-        send({ kind: 'event', data: { address, ...synced(known) }, seq: chain.position })
-        this.#watched.get(script)?.subscribers.add(subscriber)
-      }
-      this.#forgetUnwatched()
-    } catch (error) {
-      this.#parts.logger.warn({ err: error }, 'cannot look up addresses, retrying')
-      this.#joining.push(...joining.filter(({ hasLeft }) => !hasLeft))
-      this.#forgetUnwatched()
-      await pause(RETRY_MS, signal)
-    } finally {
-      this.#isWelcoming = false
-    }
-    this.#isDirty ||= this.#joining.length > 0
-  }
-
-  /** Returns what subscribers have missed; undefined for those that resume nothing. */
-  async #missedBy(
-    joining: readonly Subscriber[],
-    chain: ChainState,
-  ): Promise<Map<Subscriber, ScriptChanges | 'too much' | undefined>> {
-    const { tables } = this.#parts
-    const since = new Map<number, Missed | undefined>()
-    for (const position of new Set(joining.map((each) => each.since)))
-      if (position !== undefined && position <= chain.position)
-        since.set(position, await missedSince(position, chain, tables))
-    return mapOf(joining, async (subscriber) => {
-      if (subscriber.since === undefined) return undefined
-      const missed = since.get(subscriber.since)
-      return missed === undefined ? 'too much' : missedOf(subscriber.script, missed, chain, tables)
+    if (signal.aborted) end()
+    else signal.addEventListener('abort', end, { once: true })
+    return untilEnd(pulled(waiting, signal), () => {
+      signal.removeEventListener('abort', end)
+      end()
     })
   }
 }
 
-const RETRY_MS = 500
-const NO_CHANGES: ScriptChanges = { left: [], confirmed: [] }
-
-/** Returns the results for keys, some of which are computed at the same time. */
-async function mapOf<K, V>(keys: readonly K[], of: (key: K) => Promise<V>): Promise<Map<K, V>> {
-  const values = new Map<K, V>()
-  for (let at = 0; at < keys.length; at += SCRIPTS_AT_ONCE) {
-    const some = keys.slice(at, at + SCRIPTS_AT_ONCE)
-    const made = await Promise.all(some.map(of))
-    for (const [index, key] of some.entries()) values.set(key, made[index] as V)
+/** Yields messages, and calls back when the client takes no more of them. */
+async function* untilEnd<M>(messages: AsyncGenerator<M, void>, end: () => void): AsyncGenerator<M, void> {
+  try {
+    yield* messages
+  } finally {
+    end()
   }
-  return values
 }
 
-type Change = Omit<AddressEvent, 'address'>
+/** The messages that wait for a client. */
+class Waiting implements Source<AddressMessage> {
+  #messages: AddressMessage[] = []
+  wake: () => void = () => undefined
 
-const NOTHING = { block_height: null, block_hash: null, value_change: null, timestamp: null, unconfirmed: [] }
+  add(message: AddressMessage): void {
+    const { seq } = message
+    // Each address with waiting messages needs to be read again.
+    if (this.#messages.length >= MAX_WAITING)
+      this.#messages = [...new Set(this.#messages.map(({ address }) => address))].map((address) => {
+        return { address, seq, data: undefined }
+      })
+    this.#messages.push(message)
+    this.wake()
+  }
 
-const synced = (unconfirmed: string[]): Change => {
-  return { ...NOTHING, status: 'synced', txid: null, unconfirmed }
-}
+  take(): readonly AddressMessage[] {
+    return this.#messages.splice(0)
+  }
 
-/** Returns the events of a script between two states: first what is gone, then what is confirmed, then what is unconfirmed. */
-function eventsOf(
-  script: string,
-  { left, confirmed }: ScriptChanges,
-  before: ReadonlyMap<string, ShownTx>,
-  now: ReadonlyMap<string, ShownTx>,
-  { blocks }: ChainState,
-): Change[] {
-  const isConfirmed = new Set(confirmed.map(({ txid }) => txid))
-  const gone = [...new Set([...left, ...before.keys()])].filter(
-    (txid) => !now.has(txid) && !isConfirmed.has(txid),
-  )
-  const fell = new Set(left)
-  return [
-    ...gone.map((txid): Change => ({ ...NOTHING, status: 'removed', txid })),
-    ...confirmed.map(({ txid, height, change }): Change => {
-      const block = { block_height: height, block_hash: blocks.hashAt(height) }
-      const timestamp = isoTime(blocks.timeAt(height))
-      const value_change = change.toString()
-      return { status: 'confirmed', txid, ...block, value_change, timestamp, unconfirmed: [] }
-    }),
-    ...[...now.values()]
-      .filter((tx) => fell.has(tx.txid) || isNew(tx, before.get(tx.txid), script))
-      .map((tx): Change => {
-        const value_change = changeOf(tx, script).toString()
-        const timestamp = isoTime(tx.firstSeen)
-        return { ...NOTHING, status: 'unconfirmed', txid: tx.txid, value_change, timestamp }
-      }),
-  ]
-}
-
-/** Returns whether an unconfirmed transaction was not known, or with less of the outputs that it spends. */
-function isNew(tx: ShownTx, known: ShownTx | undefined, script: string): boolean {
-  return known === undefined || changeOf(tx, script) !== changeOf(known, script)
-}
-
-interface Outgoing {
-  readonly subscriber: Subscriber
-  readonly change: Change
-}
-
-/**
- * Sends the changes between two positions of the log. Only the last one of a stream has the later position: a client that is cut off
- * before it resumes at the earlier one, and misses none.
- */
-function sendAll(messages: readonly Outgoing[], from: number, to: number): void {
-  const last = new Map(messages.map((message) => [message.subscriber.stream, message]))
-  for (const message of messages) {
-    const { subscriber, change } = message
-    const { address, send, stream } = subscriber
-    send({ kind: 'event', data: { address, ...change }, seq: last.get(stream) === message ? to : from })
+  changed(): Promise<void> {
+    return new Promise((resolve) => (this.wake = resolve))
   }
 }

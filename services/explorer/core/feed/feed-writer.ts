@@ -1,7 +1,9 @@
 import type { Head } from '../../../../pipelines/tables/head.js'
 import { HEIGHTS, KEYS, queryByKeys } from '../../../../pipelines/tables/keys.js'
 import { SHOWN_HEADS } from '../../../../pipelines/tables/writers.js'
-import { type Channel, type Feed, STATS_EVERY_MS } from './feed.js'
+import { blocks, reorgs, stats } from './channels.js'
+import type { Feed } from './feed.js'
+import type { Channel } from './streams.js'
 import { statsSummary } from '../reads/statistics/summary.js'
 import type { State } from '../state/state.js'
 import { blockKey } from '../tables/point-keys.js'
@@ -23,8 +25,6 @@ interface HeadEvents {
   readonly whales: readonly WhaleAlert[]
 }
 
-/** The number of blocks and of reorganisations that a restarted explorer can replay. */
-const REPLAYED = 1_000
 const BLOCKS_AT_ONCE = 400
 
 interface Connected {
@@ -56,26 +56,26 @@ export class FeedWriter {
    */
   async begin(head: Head | undefined): Promise<void> {
     if (head === undefined) return
-    const blocks = head.blocksBefore + head.connected.length
-    const reorgs = head.reorgsBefore + (head.disconnected.length > 0 ? 1 : 0)
+    const block = head.blocksBefore + head.connected.length
+    const reorg = head.reorgsBefore + (head.disconnected.length > 0 ? 1 : 0)
     const events = [
-      ...(await this.#blockEvents(await this.#lastConnected(blocks - REPLAYED, head))),
-      ...(await this.#lastReorgs(reorgs - REPLAYED, head)),
+      ...(await this.#blockEvents(await this.#lastConnected(block - blocks.kept, head))),
+      ...(await this.#lastReorgs(reorg - reorgs.kept, head)),
     ]
-    this.#feed.begin('blocks', Math.max(0, (events.find(isBlock)?.seq ?? blocks + 1) - 1))
-    this.#feed.begin('reorgs', Math.max(0, (events.find(isReorg)?.seq ?? reorgs + 1) - 1))
+    this.#feed.begin('blocks', Math.max(0, (events.find(isBlock)?.seq ?? block + 1) - 1))
+    this.#feed.begin('reorgs', Math.max(0, (events.find(isReorg)?.seq ?? reorg + 1) - 1))
     for (const { channel, data, seq } of events) this.#feed.publish(channel, data, seq)
   }
 
   /** Returns the events of consecutive heads, in order. @param tables the tables that contain their blocks. */
   async eventsOf(heads: readonly Head[], tables: Tables, contents: BlockContents): Promise<HeadEvents> {
     const connected = heads.flatMap(connectedOf)
-    const [blocks, whales] = await Promise.all([
+    const [joined, whales] = await Promise.all([
       this.#blockEvents(connected, tables),
-      this.#whales.alertsOf(connected.slice(-REPLAYED), tables, contents),
+      this.#whales.alertsOf(connected.slice(-blocks.kept), tables, contents),
     ])
-    const reorgs = heads.filter((head) => head.disconnected.length > 0).map(reorgOf)
-    return { events: [...reorgs, ...blocks], whales }
+    const newReorgs = heads.filter((head) => head.disconnected.length > 0).map(reorgOf)
+    return { events: [...newReorgs, ...joined], whales }
   }
 
   /** Publishes the events of heads. Call after these were adopted. */
@@ -88,7 +88,7 @@ export class FeedWriter {
   /** Publishes stats if the mempool has changed, not more often than the interval allows. Call when it may have changed. */
   mempoolChanged(): void {
     if (this.#state.mempool.version === this.#mempoolVersion || this.#timer !== undefined) return
-    const wait = Math.max(0, this.#statsAt + STATS_EVERY_MS - Date.now())
+    const wait = Math.max(0, this.#statsAt + stats.numbering.everyMs - Date.now())
     this.#timer = setTimeout(() => {
       this.#timer = undefined
       this.#publishStats()

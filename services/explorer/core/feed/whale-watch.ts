@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import type { BlockId } from '../../../../pipelines/chain/block.js'
 import type { Definitions } from '../definitions/definitions.js'
-import { type Feed, MAX_ALERTS } from './feed.js'
+import { whaleAlerts } from './channels.js'
+import type { Feed } from './feed.js'
 import type { ShownTx } from '../mempool/shown-tx.js'
 import type { WhaleAlert } from '../reads/shapes.js'
 import { confirmedAlerts, type Naming, unconfirmedAlert } from '../reads/mempool/whale-rows.js'
@@ -28,7 +29,7 @@ const keyOf = ({ height, blockTag }: { readonly height: number; readonly blockTa
  */
 export class WhaleWatch {
   readonly #parts: WhaleWatchParts
-  readonly #published = new LRUCache<string, true>({ max: MAX_ALERTS })
+  readonly #published = new LRUCache<string, true>({ max: whaleAlerts.numbering.remembered })
 
   constructor(parts: WhaleWatchParts) {
     this.#parts = parts
@@ -42,7 +43,7 @@ export class WhaleWatch {
     for (const tx of txs) {
       if (tx.moved === undefined || tx.moved <= threshold || !this.#isFirst(tx.txid)) continue
       // Until the mempool is loaded, its transactions count as seen before the start.
-      if (state.isMempoolLoaded) feed.announce('whale-alerts', tx.txid, unconfirmedAlert(tx, naming))
+      if (state.isMempoolLoaded) feed.announce(whaleAlerts.name, tx.txid, unconfirmedAlert(tx, naming))
     }
   }
 
@@ -61,7 +62,7 @@ export class WhaleWatch {
 
   publish(alerts: readonly WhaleAlert[]): void {
     for (const alert of alerts)
-      if (this.#isFirst(alert.txid)) this.#parts.feed.announce('whale-alerts', alert.txid, alert)
+      if (this.#isFirst(alert.txid)) this.#parts.feed.announce(whaleAlerts.name, alert.txid, alert)
   }
 
   #isFirst(txid: string): boolean {

@@ -6,7 +6,8 @@ import type { Head } from '../../../../pipelines/tables/head.js'
 import { DatabaseUnavailable } from '../../../../pipelines/tables/clickhouse.js'
 import { heightsOf } from '../tables/blocks.js'
 import { resolveCoins } from '../mempool/coins.js'
-import { type Feed, KEPT } from '../feed/feed.js'
+import { mempool } from '../feed/channels.js'
+import type { Feed } from '../feed/feed.js'
 import { publishDelta } from '../feed/mempool-events.js'
 import { overlayBySearch, type Span } from '../state/overlay.js'
 import type { Overlay } from '../mempool/mempool.js'
@@ -170,7 +171,7 @@ export class MempoolFollower {
   async #publishBefore(start: number): Promise<void> {
     const { network } = this.#parts.state.chain
     if (network === undefined) return
-    for (const delta of await this.#events.deltasBefore(start, KEPT.mempool)) {
+    for (const delta of await this.#events.deltasBefore(start, mempool.kept)) {
       const txs = delta.entered.map((entry) => shownTx({ ...entry, network }))
       publishDelta(this.#parts.feed, delta, txs)
     }

@@ -10,9 +10,9 @@ import {
   GraphQLSchema,
   GraphQLString,
 } from 'graphql'
-import { ADDRESS_EVENT, EVENTS } from '../../core/feed/events.js'
 import { MAX_ADDRESSES } from '../../core/feed/address-feed.js'
-import { CHANNELS, type Channel } from '../../core/feed/feed.js'
+import type { ChannelDeclaration } from '../../core/feed/channel.js'
+import { ADDRESS, CHANNELS } from '../../core/feed/channels.js'
 import type { Read } from '../../core/reads/read.js'
 import type { ShapeName } from '../../core/reads/shape-names.js'
 import type { FieldCost } from './cost.js'
@@ -50,7 +50,7 @@ const REMOVALS = {
 }
 
 /** The field of the changes of addresses. */
-export const ADDRESS_FIELD = 'address'
+export const ADDRESS_FIELD = ADDRESS.name
 
 /** Returns the schema: every read, the links between their answers, and the channels of the feed. */
 export function schemaOf(reads: readonly Read[]): GraphQLSchema {
@@ -72,7 +72,7 @@ class SchemaMaker {
       description: 'The reads of the explorer. An operation is answered from one state of chain and mempool.',
       fields: { chain: chainField(), ...Object.fromEntries(roots) } as never,
     })
-    const channels = CHANNELS.map((channel) => [fieldOf(channel), this.#channel(channel)] as const)
+    const channels = CHANNELS.map((channel) => [fieldOf(channel.name), this.#channel(channel)] as const)
     const subscription = new GraphQLObjectType({
       name: 'Subscription',
       description: 'The channels of the feed.',
@@ -129,18 +129,18 @@ class SchemaMaker {
     }
   }
 
-  #channel(channel: Channel): FieldConfig {
+  #channel({ name, about, event, keptWithRemovals }: ChannelDeclaration): FieldConfig {
     return {
-      type: this.#message(pascal(channel), EVENTS[channel].data),
-      description: `Events of the channel ${channel}.`,
-      args: channel === 'mempool' ? { since: SINCE, removals: REMOVALS } : { since: SINCE },
+      type: this.#message(pascal(name), event),
+      description: about,
+      args: keptWithRemovals === undefined ? { since: SINCE } : { since: SINCE, removals: REMOVALS },
     }
   }
 
   #addressChannel(): FieldConfig {
     const address = { type: new GraphQLNonNull(GraphQLString), description: 'The address.' }
     return {
-      type: this.#message('Address', ADDRESS_EVENT.data, { address }),
+      type: this.#message('Address', ADDRESS.event, { address }),
       description:
         'Changes of addresses. Of each first what was missed, then an event with the status synced.',
       args: {
@@ -190,7 +190,7 @@ function lengthOf(args: Fields): number {
 }
 
 /** Returns the field of a channel: whaleAlerts for whale-alerts. */
-export function fieldOf(channel: Channel): string {
+export function fieldOf(channel: string): string {
   const name = pascal(channel)
   return name.charAt(0).toLowerCase() + name.slice(1)
 }

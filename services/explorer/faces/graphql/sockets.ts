@@ -1,7 +1,8 @@
 import { GraphQLError, type GraphQLFieldResolver, OperationTypeNode } from 'graphql'
 import { handleProtocols, makeServer } from 'graphql-ws'
 import type { Core } from '../../core/core.js'
-import { CHANNELS, streamOf } from '../../core/feed/feed.js'
+import { CHANNELS } from '../../core/feed/channels.js'
+import { requestedStream } from '../../core/feed/streams.js'
 import type { SocketProtocol } from '../../http/sockets.js'
 import { formatError, tooCostly } from './errors.js'
 import type { Operations } from './operation.js'
@@ -48,7 +49,7 @@ export function subscriptionProtocol(
       errors === undefined ? undefined : { data: null, errors: errors.map(formatError) },
   })
   return {
-    path: '/graphql',
+    paths: ['/graphql'],
     choose: (offered) => handleProtocols(offered) || '',
     open(socket) {
       let receive: ((text: string) => Promise<void>) | undefined
@@ -93,10 +94,11 @@ function eventsIn({
   addresses,
 }: Pick<Core, 'feed' | 'addresses'>): GraphQLFieldResolver<unknown, Connection, Arguments> {
   const messagesOf = (field: string, args: Arguments, connection: Connection): ChannelMessages => {
-    if (field === ADDRESS_FIELD) return changesOf(addresses, { addresses: [], ...args }, connection)
-    const channel = CHANNELS.find((each) => fieldOf(each) === field)
-    if (channel === undefined) throw new Error(`no channel is the field ${field}`)
-    return channelMessages(feed, streamOf(channel, args.removals === true), args.since ?? undefined)
+    const since = typeof args.since === 'string' ? Number(args.since) : undefined
+    if (field === ADDRESS_FIELD)
+      return changesOf(addresses, { addresses: args.addresses ?? [], since }, connection)
+    const channel = CHANNELS.find(({ name }) => fieldOf(name) === field)
+    return channelMessages(feed, requestedStream(channel?.name, args.removals ?? false), since)
   }
   return (_, args, connection, { fieldName }) => {
     const messages = messagesOf(fieldName, args, connection)

@@ -1,9 +1,5 @@
 import type { DescMessage, DescMethod, Message } from '@bufbuild/protobuf'
-import {
-  Channel,
-  ReadsService,
-  type SubscribeRequest,
-} from '../../../../proto/gen/headwater/reads/v1/reads_pb.js'
+import { ReadsService, type SubscribeRequest } from '../../../../proto/gen/headwater/reads/v1/reads_pb.js'
 import { addressBytes, type Origin } from '../../../access/client-address.js'
 import { bytesOf } from '../../../rpc/definition.js'
 import { RpcError } from '../../../rpc/error.js'
@@ -11,21 +7,14 @@ import type { Call, RpcService } from '../../../rpc/handlers.js'
 import type { Encoding } from '../../core/answering/encoding.js'
 import type { Failure } from '../../core/answering/failure.js'
 import type { Reader } from '../../core/answering/reader.js'
-import type { AddressFeed } from '../../core/feed/address-feed.js'
-import type { Feed } from '../../core/feed/feed.js'
 import type { Read } from '../../core/reads/read.js'
 import { WrittenAnswer } from '../../core/reads/written-answer.js'
 import type { ChainState } from '../../core/state/state.js'
 import { argumentsIn, toMessage } from './messages.js'
-import { addressSubscription } from './address-subscription.js'
-import { EncodedEvents, subscription } from './subscription.js'
+import { EncodedEvents, type Feeds, subscription } from './subscription.js'
 
 /** Returns the gRPC service of the reads and the feed, as in reads.proto. @throws if a read is missing there: run `npm run proto`. */
-export function readsService(
-  reader: Reader,
-  { feed, addresses }: { readonly feed: Feed; readonly addresses: AddressFeed },
-  reads: readonly Read[],
-): RpcService {
+export function readsService(reader: Reader, feeds: Feeds, reads: readonly Read[]): RpcService {
   const assertWithinLimit = async (call: Call): Promise<void> => {
     const failure = await reader.overLimit(() => originOf(call))
     if (failure !== undefined) throw rpcError(failure)
@@ -56,9 +45,7 @@ export function readsService(
   const subscribe = async function* (request: SubscribeRequest, call: Call) {
     await assertWithinLimit(call)
     if (reader.notReady !== undefined) throw rpcError(reader.notReady)
-    yield* request.channel === Channel.ADDRESS
-      ? addressSubscription(addresses, request, call)
-      : subscription(feed, request, call, encoded)
+    yield* subscription(feeds, request, call, encoded)
   }
   return {
     descriptor: ReadsService,

@@ -1,7 +1,7 @@
 import { bar, searchDialog } from '../../../design/bar.js'
 import { html, type Html, scripts } from '../../../design/html.js'
 import { icon } from '../../../design/icons.js'
-import type { Channel } from '../../core/feed/feed.js'
+import type { Channel } from '../../core/feed/streams.js'
 import type { ChainState } from '../../core/state/state.js'
 import type { Assets } from './assets.js'
 import { inLanguage, type Language, MESSAGES } from './language.js'

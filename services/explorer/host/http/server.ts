@@ -16,17 +16,7 @@ import type { Answer, Observed, Request, RequestHead } from '../../http/answer.j
 import { MAX_BODY } from '../../http/body.js'
 import { COMMON_HEADERS, commonHeaders } from './answer-headers.js'
 import { Disconnect } from './disconnect.js'
-import { BAD_ADDRESS, MAX_ADDRESSES, TOO_MANY_ADDRESSES } from '../../core/feed/address-feed.js'
-import {
-  BEHIND_WAIT_MS,
-  type Channel,
-  failure,
-  type Later,
-  type Reaction,
-  type Stream,
-  streamsOf,
-} from '../../core/feed/feed.js'
-import type { Session, SocketProtocol } from '../../http/sockets.js'
+import type { Session, Socket, SocketProtocol } from '../../http/sockets.js'
 
 /** The handlers of the requests of a server. */
 export interface Handlers {
@@ -37,22 +27,10 @@ export interface Handlers {
   readonly refusal: (request: Request) => Answer | undefined | Promise<Answer | undefined>
   /** Called for each answer that was sent, and with status 499 for each whose client disconnected before. */
   readonly observe: (path: string, answer: Observed, seconds: number) => void
-  /** Returns the reaction to a client's message; undefined for a binary one. */
-  readonly react: (text: string | undefined) => Reaction
-  /**
-   * Subscribes to an address; `send` receives messages as text. Not set: no address can be subscribed to.
-   * @returns a function that ends the subscription; undefined if the address is malformed.
-   */
-  readonly subscribeAddress?: (
-    address: string,
-    since: number | undefined,
-    send: (message: string) => void,
-  ) => (() => void) | undefined
-  /** Further protocols of WebSocket connections, each at a path of its own. */
+  /** The protocols of WebSocket connections, each at paths of its own. Not set: there are none. */
   readonly protocols?: readonly SocketProtocol[]
 }
 
-const SOCKET_PATHS = ['/ws', '/api/v1/ws'] as const
 /** Bytes that may wait for a client. Beyond this it is disconnected, and can reconnect with `since`. */
 const MAX_BACKPRESSURE = 4 * 2 ** 20
 /** A longer message of a client closes its connection with status 1009. */
@@ -81,16 +59,10 @@ const CLIENT_DISCONNECTED: Observed = { status: 499 }
 const SOCKET_HEADERS = ['sec-websocket-key', 'sec-websocket-protocol', 'sec-websocket-extensions'] as const
 
 interface ClientData {
-  /** The subscriptions that wait until this process has got as far as the client, by channel. */
-  readonly later: Map<Channel, AbortController>
-  /** The functions that end the subscriptions to addresses. */
-  readonly addresses: Map<string, () => void>
   /** The protocol that the client and the server have agreed on; empty for none. */
   readonly protocol: string
-  /** The handlers of a protocol other than the feed's. */
+  connection?: Connection
   session?: Session
-  /** Callbacks for the moment at which there is room for the next message. */
-  readonly drained: (() => void)[]
 }
 
 type Client = WebSocket<ClientData>
@@ -116,6 +88,62 @@ class Incoming implements RequestHead {
   }
 }
 
+/** The connection of a WebSocket client. */
+class Connection implements Socket {
+  readonly protocol: string
+  readonly #ws: Client
+  #isOpen = true
+  /** Callbacks for the moment at which there is room for the next message. */
+  #drained: (() => void)[] = []
+
+  constructor(ws: Client) {
+    this.#ws = ws
+    this.protocol = ws.getUserData().protocol
+  }
+
+  send(text: string): Promise<void> {
+    // The connection was closed, or is being closed because of its backpressure.
+    if (!this.#isOpen || this.#ws.send(text) !== 0) return Promise.resolve()
+    return new Promise((resolve) => {
+      this.#drained.push(resolve)
+    })
+  }
+
+  sendAll(texts: readonly string[]): boolean {
+    let isTaken = this.#isOpen
+    if (isTaken)
+      this.#ws.cork(() => {
+        // Sending on a connection that was closed because of its backpressure is an error.
+        for (const text of texts) if (!(isTaken &&= this.#isOpen && this.#ws.send(text) !== 2)) return
+      })
+    return isTaken
+  }
+
+  subscribe(name: string): void {
+    if (this.#isOpen) this.#ws.subscribe(name)
+  }
+
+  unsubscribe(name: string): void {
+    if (this.#isOpen) this.#ws.unsubscribe(name)
+  }
+
+  close(code: number, reason: string): void {
+    // Not while a message is being handled: the connection would end within its handler.
+    setImmediate(() => {
+      if (this.#isOpen) this.#ws.end(code, reason)
+    })
+  }
+
+  drained(): void {
+    for (const done of this.#drained.splice(0)) done()
+  }
+
+  closed(): void {
+    this.#isOpen = false
+    this.drained()
+  }
+}
+
 /** The HTTP and WebSocket server. The only importer of uWebSockets. */
 export class Server {
   #parts!: Handlers
@@ -136,8 +164,7 @@ export class Server {
   /** Answers requests with these handlers. Called once, before the server listens. */
   serve(handlers: Handlers): void {
     this.#parts = handlers
-    for (const path of SOCKET_PATHS) this.#serveSockets(path)
-    for (const protocol of handlers.protocols ?? []) this.#serveSockets(protocol.path, protocol)
+    for (const protocol of handlers.protocols ?? []) this.#serveSockets(protocol)
     this.#app.any('/*', (res, req) => {
       this.#serve(res, req)
     })
@@ -168,8 +195,9 @@ export class Server {
     return uWS.us_socket_local_port(socket)
   }
 
-  publish(stream: Stream, message: string): void {
-    this.#app.publish(stream, message)
+  /** Sends a message to all connections that have subscribed to a name. */
+  publish(name: string, message: string): void {
+    this.#app.publish(name, message)
   }
 
   close(): void {
@@ -311,13 +339,13 @@ export class Server {
     return true
   }
 
-  /** @param protocol that of the connections at the path. Not set: that of the feed. */
-  #serveSockets(path: string, protocol?: SocketProtocol): void {
+  #serveSockets(protocol: SocketProtocol): void {
     for (const base of new Set(['', this.#basePath]))
-      for (const each of [base + path, `${base}${path}/`]) this.#serveSocketsAt(each, protocol)
+      for (const path of protocol.paths)
+        for (const each of [base + path, `${base}${path}/`]) this.#serveSocketsAt(each, protocol)
   }
 
-  #serveSocketsAt(path: string, protocol?: SocketProtocol): void {
+  #serveSocketsAt(path: string, protocol: SocketProtocol): void {
     this.#app.ws<ClientData>(path, {
       compression: uWS.DISABLED,
       maxPayloadLength: MAX_RECEIVED_BYTES,
@@ -330,27 +358,25 @@ export class Server {
       },
       open: (ws) => {
         this.#clients.add(ws)
-        if (protocol !== undefined) ws.getUserData().session = this.#session(ws, protocol)
+        const data = ws.getUserData()
+        data.connection = new Connection(ws)
+        data.session = protocol.open(data.connection)
       },
       drain: (ws) => {
-        if (ws.getBufferedAmount() === 0) for (const done of ws.getUserData().drained.splice(0)) done()
+        if (ws.getBufferedAmount() === 0) ws.getUserData().connection?.drained()
       },
       message: (ws, message, isBinary) => {
         if (message.byteLength > MAX_MESSAGE_BYTES) {
           ws.end(1009, `a message may have at most ${String(MAX_MESSAGE_BYTES)} bytes`)
           return
         }
-        const { session } = ws.getUserData()
-        if (session !== undefined) session.message(Buffer.from(message).toString())
-        else this.#react(ws, this.#parts.react(isBinary ? undefined : Buffer.from(message).toString()))
+        ws.getUserData().session?.message(Buffer.from(message).toString(), isBinary)
       },
       close: (ws, code, reason) => {
         this.#clients.delete(ws)
-        const { later, addresses, session, drained } = ws.getUserData()
-        for (const waiting of later.values()) waiting.abort()
-        for (const end of addresses.values()) end()
+        const { connection, session } = ws.getUserData()
+        connection?.closed()
         session?.closed(code, Buffer.from(reason).toString())
-        for (const done of drained) done()
       },
     })
   }
@@ -365,42 +391,16 @@ export class Server {
     return rest.startsWith('/') ? rest : path
   }
 
-  #session(ws: Client, chosen: SocketProtocol): Session {
-    const { protocol, drained } = ws.getUserData()
-    return chosen.open({
-      protocol,
-      send: (text) => {
-        // The connection was closed, or is being closed because of its backpressure.
-        if (!this.#clients.has(ws) || ws.send(text) !== 0) return Promise.resolve()
-        return new Promise((resolve) => {
-          drained.push(resolve)
-        })
-      },
-      close: (code, reason) => {
-        // Not while a message is being handled: the connection would end within its handler.
-        setImmediate(() => {
-          if (this.#clients.has(ws)) ws.end(code, reason)
-        })
-      },
-    })
-  }
-
-  #upgrade(
-    res: HttpResponse,
-    req: HttpRequest,
-    context: us_socket_context_t,
-    chosen: SocketProtocol | undefined,
-  ): void {
+  #upgrade(res: HttpResponse, req: HttpRequest, context: us_socket_context_t, chosen: SocketProtocol): void {
     const began = performance.now()
     const disconnect = new Disconnect()
     const request = requestOf(res, req, this.#pathOf(req), disconnect)
     const refusal = this.#parts.refusal(request)
     const [key, offered = '', extensions] = SOCKET_HEADERS.map((name) => req.getHeader(name))
-    const protocol = chosen === undefined ? offered : chosen.choose(offered)
+    const protocol = chosen.choose(offered)
     const end = (refused: Answer | undefined): void => {
       if (refused === undefined) {
-        const data: ClientData = { later: new Map(), addresses: new Map(), protocol, drained: [] }
-        res.upgrade<ClientData>(data, key ?? '', protocol, extensions ?? '', context)
+        res.upgrade<ClientData>({ protocol }, key ?? '', protocol, extensions ?? '', context)
         return
       }
       write(res, refused, { isHead: false, isLast: false })
@@ -420,74 +420,6 @@ export class Server {
       })
     })
   }
-
-  /** Replies and subscribes in one turn of the event loop, so that no event between replay and live is lost or sent twice. */
-  #react(ws: Client, { replies, subscribe, unsubscribe, later, address, leave }: Reaction): void {
-    if (address !== undefined) {
-      this.#subscribeAddress(ws, address, replies)
-      return
-    }
-    if (leave !== undefined) endAddress(ws, leave)
-    const channel = unsubscribe ?? later?.channel
-    if (channel !== undefined) endWaiting(ws, channel)
-    if (later !== undefined) this.#reactLater(ws, later)
-    ws.cork(() => {
-      for (const reply of replies) {
-        // The connection was closed because of its backpressure: sending on it is an error.
-        if (!this.#clients.has(ws) || ws.send(reply) === 2) return
-      }
-      for (const stream of unsubscribe === undefined ? [] : streamsOf(unsubscribe))
-        if (stream !== subscribe) ws.unsubscribe(stream)
-      if (subscribe !== undefined) ws.subscribe(subscribe)
-    })
-  }
-
-  /** Replies and subscribes to an address, or replies with an error. Its events follow when the state is known. */
-  #subscribeAddress(
-    ws: Client,
-    { name, since }: NonNullable<Reaction['address']>,
-    replies: readonly string[],
-  ): void {
-    const { addresses } = ws.getUserData()
-    endAddress(ws, name)
-    const send = (message: string): void => {
-      if (this.#clients.has(ws)) ws.send(message)
-    }
-    const isFull = addresses.size >= MAX_ADDRESSES
-    const end = isFull ? undefined : this.#parts.subscribeAddress?.(name, since, send)
-    if (end !== undefined) addresses.set(name, end)
-    const error = isFull ? TOO_MANY_ADDRESSES : BAD_ADDRESS
-    ws.cork(() => {
-      for (const reply of end === undefined ? failure(error).replies : replies) send(reply)
-    })
-  }
-
-  /** Reacts after a while, unless the client disconnects or sends another message about the channel before. */
-  #reactLater(ws: Client, { channel, reached, react }: Later): void {
-    const waiting = new AbortController()
-    ws.getUserData().later.set(channel, waiting)
-    const timer = setTimeout(() => {
-      waiting.abort()
-    }, BEHIND_WAIT_MS)
-    void reached(waiting.signal).then(() => {
-      clearTimeout(timer)
-      if (this.#clients.has(ws) && ws.getUserData().later.get(channel) === waiting) this.#react(ws, react())
-    })
-  }
-}
-
-/** Ends the subscription to an address, if there is one. */
-function endAddress(ws: Client, name: string): void {
-  const { addresses } = ws.getUserData()
-  addresses.get(name)?.()
-  addresses.delete(name)
-}
-
-/** Ends the wait of an earlier subscription to a channel, if there is one. */
-function endWaiting(ws: Client, channel: Channel): void {
-  const { later } = ws.getUserData()
-  later.get(channel)?.abort()
-  later.delete(channel)
 }
 
 function requestOf(res: HttpResponse, req: HttpRequest, path: string, disconnect: Disconnect): Request {

@@ -1,62 +1,88 @@
 import { LRUCache } from 'lru-cache'
-import { KEPT, MAX_ALERTS, STATS_EVERY_MS } from '../../core/feed/feed.js'
-import { NUMBERED_CHANNELS, type NumberedChannel, type NumberedEvent, type Offer } from './messages.js'
+import type { Numbering, Once, Paced } from '../../core/feed/channel.js'
+import { NUMBERED, type NumberedChannel, type PositionedStream } from '../../core/feed/streams.js'
+import type { NumberedEvent, Offer } from './messages.js'
 
 /** Timers of the processes may fire this much early. */
 const EARLY_MS = 100
 
+/** Returns whether an event gets a number: several processes offer the same one. */
+type Choice = (offer: Offer) => boolean
+
 interface Numbered {
+  readonly isChosen: Choice
+  /** The number of past events to keep. */
+  readonly most: number
   last: number
-  kept: NumberedEvent[]
+  readonly kept: NumberedEvent[]
 }
 
 /**
- * Numbers the events that several processes offer: each whale alert once, and stats once per head and otherwise at most once per
- * interval. Keeps the last ones for processes that start later, so that a client can continue on any of them.
+ * Numbers the events that several processes offer, as their channels declare: each identifier once, or one for each event of
+ * another channel and otherwise at most one per interval. Keeps the last ones for processes that start later, so that a client can
+ * continue on any of them.
  */
 export class FeedNumbers {
-  readonly #now: () => number
   readonly #channels: Readonly<Record<NumberedChannel, Numbered>>
-  readonly #alerts = new LRUCache<string, true>({ max: MAX_ALERTS })
-  #statsAt = Number.NEGATIVE_INFINITY
-  #statsAfterBlock = -1
 
   /**
    * @param begin the number before the first event: higher than all of an earlier run.
    * @param now a monotonic clock in milliseconds.
    */
   constructor(begin: number, now: () => number) {
-    this.#now = now
-    this.#channels = { 'whale-alerts': { last: begin, kept: [] }, stats: { last: begin, kept: [] } }
+    this.#channels = ofEach(({ numbering, kept }) => {
+      return { isChosen: choiceOf(numbering, now), most: kept, last: begin, kept: [] }
+    })
   }
 
   /** Numbers an event. @returns undefined if another process has offered it before. */
-  number({ channel, id, data, after }: Offer): NumberedEvent | undefined {
-    if (channel === 'stats' ? !this.#isDue(after.blocks) : this.#alerts.has(id)) return undefined
-    if (channel === 'whale-alerts') this.#alerts.set(id, true)
+  number(offer: Offer): NumberedEvent | undefined {
+    const { channel, data, after } = offer
     const numbered = this.#channels[channel]
+    if (!numbered.isChosen(offer)) return undefined
     const event = { seq: ++numbered.last, channel, data, after }
     numbered.kept.push(event)
-    if (numbered.kept.length > KEPT[channel]) numbered.kept.shift()
+    if (numbered.kept.length > numbered.most) numbered.kept.shift()
     return event
   }
 
   /** The events that are kept, in order within each channel. */
   get kept(): NumberedEvent[] {
-    return NUMBERED_CHANNELS.flatMap((channel) => this.#channels[channel].kept)
+    return NUMBERED.flatMap(({ name }) => this.#channels[name].kept)
   }
 
   /** The numbers before the first events that are kept. */
   get begin(): Record<NumberedChannel, number> {
-    const before = ({ last, kept }: Numbered): number => last - kept.length
-    return { 'whale-alerts': before(this.#channels['whale-alerts']), stats: before(this.#channels.stats) }
+    return ofEach(({ name }) => this.#channels[name].last - this.#channels[name].kept.length)
   }
+}
 
-  #isDue(block: number): boolean {
-    const now = this.#now()
-    if (block <= this.#statsAfterBlock && now - this.#statsAt < STATS_EVERY_MS - EARLY_MS) return false
-    this.#statsAfterBlock = Math.max(block, this.#statsAfterBlock)
-    this.#statsAt = now
+function ofEach<V>(valueOf: (channel: (typeof NUMBERED)[number]) => V): Record<NumberedChannel, V> {
+  return Object.fromEntries(NUMBERED.map((channel) => [channel.name, valueOf(channel)])) as Record<
+    NumberedChannel,
+    V
+  >
+}
+
+const choiceOf = (numbering: Exclude<Numbering, 'log'>, now: () => number): Choice =>
+  'everyMs' in numbering ? paced(numbering, now) : once(numbering)
+
+function once({ remembered }: Once): Choice {
+  const before = new LRUCache<string, true>({ max: remembered })
+  return ({ id }) => {
+    if (before.has(id)) return false
+    before.set(id, true)
+    return true
+  }
+}
+
+function paced({ after: channel, everyMs }: Paced, now: () => number): Choice {
+  let [lastMs, lastAfter] = [Number.NEGATIVE_INFINITY, -1]
+  return ({ after }) => {
+    const [nowMs, position] = [now(), after[channel as PositionedStream]]
+    if (position <= lastAfter && nowMs - lastMs < everyMs - EARLY_MS) return false
+    lastAfter = Math.max(position, lastAfter)
+    lastMs = nowMs
     return true
   }
 }

@@ -1,7 +1,8 @@
 import type { Logger } from '../../../../pipelines/logger.js'
 import type { MetricSnapshot } from '../../../metrics/prometheus.js'
 import { type Limiter, MINUTE_MS } from '../../../access/rate-limit.js'
-import { type Feed, type FeedOffer, POSITIONED_STREAMS } from '../../core/feed/feed.js'
+import type { Feed, FeedOffer } from '../../core/feed/feed.js'
+import { POSITIONED } from '../../core/feed/streams.js'
 import type { Health } from '../../core/health/health.js'
 import { monotonicMs } from './clock.js'
 import { LeasedLimit } from './leased-limit.js'
@@ -90,7 +91,7 @@ export class Member {
     queueMicrotask(() => {
       const { feed } = this.#parts ?? {}
       if (feed === undefined) return
-      const numbers = POSITIONED_STREAMS.map((each) => [each, feed.lastOf(each)] as const)
+      const numbers = POSITIONED.map((each) => [each, feed.lastOf(each)] as const)
       const after = Object.fromEntries(numbers) as FeedPosition
       this.#options.send({ kind: 'offer', offer: { channel, id, data, after } })
     })

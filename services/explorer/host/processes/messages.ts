@@ -1,21 +1,17 @@
 import type { ErrorCode } from '../../../../pipelines/errors.js'
 import type { MetricSnapshot } from '../../../metrics/prometheus.js'
-import type { Channel, POSITIONED_STREAMS } from '../../core/feed/feed.js'
-
-/** The channels whose events have no number in the log or the tables: the primary numbers them. */
-export const NUMBERED_CHANNELS = ['whale-alerts', 'stats'] as const satisfies readonly Channel[]
-export type NumberedChannel = (typeof NUMBERED_CHANNELS)[number]
+import type { NumberedChannel, PositionedStream } from '../../core/feed/streams.js'
 
 /** The rate limits that the processes share: that of all requests, and that of transactions to broadcast. */
 export type LimitName = 'requests' | 'broadcasts'
 
 /** The numbers of the last events that are numbered by the log and the tables: how far a process has got. */
-export type FeedPosition = Readonly<Record<(typeof POSITIONED_STREAMS)[number], number>>
+export type FeedPosition = Readonly<Record<PositionedStream, number>>
 
 /** An event that a process has for the feed. */
 export interface Offer {
   readonly channel: NumberedChannel
-  /** Identifies the event: several processes offer the same one. Empty for stats, whose number is limited instead. */
+  /** Identifies the event: several processes offer the same one. Empty for a channel whose events are paced. */
   readonly id: string
   readonly data: object
   /** The position of the process with the event. Another process publishes it after it has got as far. */

@@ -1,5 +1,6 @@
-import { type Feed, POSITIONED_STREAMS } from '../../core/feed/feed.js'
-import { NUMBERED_CHANNELS, type FromPrimary, type NumberedEvent } from './messages.js'
+import type { Feed } from '../../core/feed/feed.js'
+import { NUMBERED, POSITIONED } from '../../core/feed/streams.js'
+import type { FromPrimary, NumberedEvent } from './messages.js'
 
 /**
  * Publishes the events that the primary has numbered, in its order, each after this process has got as far as the one that
@@ -17,7 +18,7 @@ export class NumberedFeed {
 
   /** Continues the numbers of the primary with the events that it has kept. */
   begin({ begin, events }: Extract<FromPrimary, { kind: 'welcome' }>): void {
-    for (const channel of NUMBERED_CHANNELS) this.#feed.begin(channel, begin[channel])
+    for (const { name } of NUMBERED) this.#feed.begin(name, begin[name])
     for (const event of events) this.receive(event)
   }
 
@@ -26,7 +27,7 @@ export class NumberedFeed {
   }
 
   async #publish({ seq, channel, data, after }: NumberedEvent): Promise<void> {
-    for (const each of POSITIONED_STREAMS) await this.#feed.reached(each, after[each], this.#signal)
+    for (const each of POSITIONED) await this.#feed.reached(each, after[each], this.#signal)
     if (!this.#signal.aborted) this.#feed.publish(channel, data, seq)
   }
 }

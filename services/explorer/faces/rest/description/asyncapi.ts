@@ -1,6 +1,7 @@
 import { Type, type TSchema } from '@sinclair/typebox'
-import { ADDRESS_EVENT, EVENTS } from '../../../core/feed/events.js'
-import { ADDRESS_CHANNEL, type Channel, CHANNELS, KEPT } from '../../../core/feed/feed.js'
+import type { ChannelDeclaration } from '../../../core/feed/channel.js'
+import { ADDRESS, ADDRESS_CHANNEL, CHANNELS } from '../../../core/feed/channels.js'
+import { REMOVABLE } from '../../../core/feed/streams.js'
 import { Components, type Json } from './json-schema.js'
 
 const DESCRIPTION = `Blocks, unconfirmed transactions, statistics, whale alerts and reorganisations as they happen. The numbers \`seq\` of a channel's \
@@ -10,7 +11,7 @@ const addressChannel = Type.String({
   pattern: `^${ADDRESS_CHANNEL}[0-9a-zA-Z]{1,100}$`,
   description: `${ADDRESS_CHANNEL} and the address`,
 })
-const channelName = Type.Union([...CHANNELS.map((name) => Type.Literal(name)), addressChannel], {
+const channelName = Type.Union([...CHANNELS.map(({ name }) => Type.Literal(name)), addressChannel], {
   description: 'name of the channel',
 })
 const seq = (description: string) =>
@@ -32,8 +33,7 @@ const REQUESTS: Readonly<Record<string, Message>> = {
       since: Type.Optional(seq('seq of the last event that the client knows: later ones are sent first')),
       removals: Type.Optional(
         Type.Boolean({
-          description:
-            'with channel mempool: true for the transactions that leave too; all events are then numbered together',
+          description: `with channel ${REMOVABLE.join(' or ')}: true for the transactions that leave too; all events are then numbered together`,
         }),
       ),
     }),
@@ -76,24 +76,23 @@ const REPLIES: Readonly<Record<string, Message>> = {
 }
 
 /** The message of an event of a channel. */
-function eventOf(channel: Channel): Message {
-  const { about, data } = EVENTS[channel]
+function eventOf({ name, about, event, kept }: ChannelDeclaration): Message {
   return {
-    about: `${about} The last ${KEPT[channel].toLocaleString('en')} can be sent again.`,
+    about: `${about} The last ${kept.toLocaleString('en')} can be sent again.`,
     payload: Type.Object({
-      channel: Type.Literal(channel),
-      data,
+      channel: Type.Literal(name),
+      data: event,
       seq: seq('consecutive within the channel'),
     }),
   }
 }
 
 /** The message of an event of an address. */
-const ADDRESS: Message = {
-  about: `${ADDRESS_EVENT.about} Each subscription begins with the status synced.`,
+const ADDRESS_MESSAGE: Message = {
+  about: `${ADDRESS.about} Each subscription begins with the status synced.`,
   payload: Type.Object({
     channel: addressChannel,
-    data: ADDRESS_EVENT.data,
+    data: ADDRESS.event,
     seq: seq('position in the log up to which the changes of the address have been sent, for since'),
   }),
 }
@@ -102,8 +101,8 @@ const ADDRESS: Message = {
 export function asyncApi(basePath = ''): Json {
   const components = new Components()
   const events: Readonly<Record<string, Message>> = {
-    ...Object.fromEntries(CHANNELS.map((channel) => [channel, eventOf(channel)])),
-    address: ADDRESS,
+    ...Object.fromEntries(CHANNELS.map((channel) => [channel.name, eventOf(channel)])),
+    [ADDRESS.name]: ADDRESS_MESSAGE,
   }
   const all: readonly [string, Message][] = Object.entries({ ...REQUESTS, ...REPLIES, ...events })
   const messages = all.map(([name, { about, payload }]): [string, Json] => [

@@ -3,8 +3,9 @@ import { pino } from 'pino'
 import { afterEach, describe, expect, it } from 'vitest'
 import { addressOf } from '../../../../../pipelines/chain/address.js'
 import { REGTEST } from '../../../../../pipelines/chain/networks.js'
-import { scriptHash } from '../../../../../pipelines/chain/script.js'
+import { scriptHash, scriptKeyOf } from '../../../../../pipelines/chain/script.js'
 import { AddressFeed, type AddressMessage } from '../../../../../services/explorer/core/feed/address-feed.js'
+import { ScriptFeed, type ScriptMessage } from '../../../../../services/explorer/core/feed/script-feed.js'
 import type { ShownTx } from '../../../../../services/explorer/core/mempool/shown-tx.js'
 import { type ChainState, NO_CHAIN, State } from '../../../../../services/explorer/core/state/state.js'
 import { blockTxKey } from '../../../../../services/explorer/core/tables/point-keys.js'
@@ -76,7 +77,7 @@ class FakeChains {
 }
 
 describe('the feed of addresses', () => {
-  const feeds: AddressFeed[] = []
+  const feeds: ScriptFeed[] = []
   afterEach(() => {
     for (const feed of feeds.splice(0)) feed.close()
   })
@@ -88,25 +89,24 @@ describe('the feed of addresses', () => {
     const state = new State()
     state.adopt(chains.stateOf(base, 10))
     state.mempoolLoaded()
-    const feed = new AddressFeed({ state, tables: chains.tables, logger: pino({ level: 'silent' }) })
-    feeds.push(feed)
+    const scripts = new ScriptFeed({ state, tables: chains.tables, logger: pino({ level: 'silent' }) })
+    feeds.push(scripts)
+    const feed = new AddressFeed(state, scripts)
     const subscribe = (since?: number) => {
       const messages: AddressMessage[] = []
-      const end = feed.subscribe(ADDRESS, since, (message) => messages.push(message))!
+      const end = feed.subscribe(ADDRESS, since, (message) => messages.push(message))
       /** Returns what was received so far, as soon as there are this many messages, and none more after a while. */
       const received = async (count: number): Promise<unknown[]> => {
         await until(`${String(count)} messages`, () => messages.length >= count)
         for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
-        return messages.map((message) =>
-          message.kind === 'resync'
-            ? ['resync', message.seq]
-            : [message.data.status, message.data.txid, message.data.block_height, message.seq],
+        return messages.map(({ seq, data }) =>
+          data === undefined ? ['resync', seq] : [data.status, data.txid, data.block_height, seq],
         )
       }
       return { messages, end, received }
     }
     const touched = new Set([HASH])
-    return { chains, state, feed, subscribe, touched }
+    return { chains, state, feed, scripts, subscribe, touched }
   }
 
   it('sends what enters the mempool, is confirmed, replaced, disconnected and confirmed again', async () => {
@@ -136,13 +136,41 @@ describe('the feed of addresses', () => {
     state.mempool.change([unconfirmed('m1')], [], 40)
     expected.push(['unconfirmed', 'm1', null, 40])
     expect(await received(9)).toEqual(expected)
-    const changes = messages.flatMap((message) =>
-      message.kind === 'event' ? [message.data.value_change] : [],
-    )
+    const changes = messages.map(({ data }) => data?.value_change)
     expect(changes).toEqual([null, '5', '5', null, '1', '1', null, '1', '5'])
     // Nothing that touches another script.
     state.adopt(chains.stateOf([...base, blockOf('2c'), blockOf('3c')], 50), [], new Set(['other']))
     expect(await received(9)).toEqual(expected)
+  })
+
+  it('is that of scripts, which an Electrum script hash names too, and a script without an address', async () => {
+    const { chains, state, scripts, subscribe, touched } = start()
+    const electrumHash = createHash('sha256').update(SCRIPT).digest().reverse().toString('hex')
+    const script = scriptKeyOf(electrumHash)!
+    const byHash: ScriptMessage[] = []
+    const end = scripts.subscribe({ script, since: undefined, send: (message) => byHash.push(message) })
+    const other: ScriptMessage[] = []
+    const unnamed = scriptHash(Buffer.from('6a', 'hex'))
+    scripts.subscribe({ script: unnamed, since: undefined, send: (message) => other.push(message) })
+    const { messages, received } = subscribe()
+    await received(1)
+    state.mempool.change([unconfirmed('m1')], [], 10)
+    await received(2)
+    state.adopt(chains.stateOf([...base, blockOf('2a', 'm1')], 20), [], touched)
+    state.mempool.change([], ['m1'], 20)
+    const events = await received(3)
+    expect(events.at(-1)).toEqual(['confirmed', 'm1', 2, 20])
+    expect(byHash).toEqual(
+      messages.map(({ seq, data: { address, ...data } = { address: '' } }) => {
+        expect(address).toBe(ADDRESS)
+        return { seq, data }
+      }),
+    )
+    expect(other.map(({ data }) => data?.status)).toEqual(['synced'])
+    end()
+    state.mempool.change([unconfirmed('m2')], [], 20)
+    await received(4)
+    expect(byHash).toHaveLength(3)
   })
 
   it('sends a client what it has missed since a position, and then what is unconfirmed', async () => {
@@ -176,7 +204,7 @@ describe('the feed of addresses', () => {
     const { chains, state, feed, touched } = start()
     const follow = async (since: number | undefined, first: number, change: () => void, count: number) => {
       const [seqs, stream]: [number[], object] = [[], {}]
-      const ends = [1, 2].map(() => feed.subscribe(ADDRESS, since, ({ seq }) => seqs.push(seq), stream)!)
+      const ends = [1, 2].map(() => feed.subscribe(ADDRESS, since, ({ seq }) => seqs.push(seq), stream))
       await until('both are synced', () => seqs.length === first)
       change()
       await until('both have the change', () => seqs.length === count)
@@ -196,7 +224,7 @@ describe('the feed of addresses', () => {
   })
 
   it('asks for a resync from a position that is never reached, and forgets subscribers that have left', async () => {
-    const { feed, state, subscribe } = start()
+    const { feed, scripts, state, subscribe } = start()
     const unknown = subscribe(2 ** 50)
     expect(await unknown.received(2)).toEqual([
       ['resync', 10],
@@ -204,12 +232,12 @@ describe('the feed of addresses', () => {
     ])
     const { end, received } = subscribe()
     await received(1)
-    expect(feed.size).toBe(2)
+    expect(scripts.size).toBe(2)
     end()
     unknown.end()
-    expect(feed.size).toBe(0)
+    expect(scripts.size).toBe(0)
     state.mempool.change([unconfirmed('m1')], [], 10)
     expect(await received(1)).toHaveLength(1)
-    expect(feed.subscribe('abc', undefined, () => undefined)).toBeUndefined()
+    expect(() => feed.subscribe('abc', undefined, () => undefined)).toThrow('well-formed address')
   })
 })

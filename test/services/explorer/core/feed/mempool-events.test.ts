@@ -25,7 +25,7 @@ describe('a change of the mempool', () => {
     const feed = new Feed(() => undefined)
     for (const delta of deltas) publishDelta(feed, delta, delta.txs.map(tx))
     const messages = (stream: 'mempool' | 'mempool-with-removals'): Message[] =>
-      (feed.missed(stream, 0) ?? []).map((text) => JSON.parse(text) as Message)
+      (feed.missed(stream, 0) ?? []).map(({ text }) => JSON.parse(text) as Message)
     return { feed, messages }
   }
 

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { addressOf } from '../../../../../pipelines/chain/address.js'
 import { REGTEST } from '../../../../../pipelines/chain/networks.js'
-import { KEPT } from '../../../../../services/explorer/core/feed/feed.js'
+import { blocks as channel } from '../../../../../services/explorer/core/feed/channels.js'
 import { type ChainState, NO_CHAIN, State } from '../../../../../services/explorer/core/state/state.js'
 import type { Tables } from '../../../../../services/explorer/core/tables/tables.js'
 import { until } from '../../../../harness/until.js'
@@ -111,15 +111,15 @@ describe('GraphQL subscriptions', () => {
   })
 
   it('report events that are not available any more by a resync, and continue', async () => {
-    publish(1, KEPT.blocks * 2)
+    publish(1, channel.kept * 2)
     const messages: Message[] = []
     for await (const { data } of blocks(5)) {
       if (data === undefined || data === null) continue
       messages.push(data.blocks)
       if (messages.length === 2) break
-      publish(KEPT.blocks * 2 + 1, KEPT.blocks * 2 + 1)
+      publish(channel.kept * 2 + 1, channel.kept * 2 + 1)
     }
-    const last = KEPT.blocks * 2
+    const last = channel.kept * 2
     expect(messages).toEqual([
       { seq: String(last), resync: true, data: null },
       { seq: String(last + 1), resync: false, data: { height: last + 1 } },
@@ -157,9 +157,9 @@ describe('GraphQL subscriptions', () => {
       const seen = [await iterator.next(), await iterator.next()].map(({ value }) => value.data.address)
       const state = { seq: '7', resync: false, data: { status: 'synced' } }
       expect(seen).toEqual(list.map((address) => ({ address, ...state })))
-      expect(bare.addresses.size).toBe(2)
+      expect(bare.scripts.size).toBe(2)
       sockets.at(-1)?.terminate()
-      await until('the subscriptions have ended', () => bare.addresses.size === 0)
+      await until('the subscriptions have ended', () => bare.scripts.size === 0)
       await expect(iterator.next()).rejects.toBeDefined()
     })
 
@@ -168,7 +168,7 @@ describe('GraphQL subscriptions', () => {
       const { value } = await iterator.next()
       expect(value.data.address).toEqual({ address: addresses('ab'), seq: '7', resync: true, data: null })
       await iterator.return?.()
-      await until('the subscription has ended', () => bare.addresses.size === 0)
+      await until('the subscription has ended', () => bare.scripts.size === 0)
     })
 
     it('are limited for each connection, and need addresses of the chain', async () => {

@@ -4,6 +4,7 @@ import { ReadsService } from '../../../../../proto/gen/headwater/reads/v1/reads_
 import { AvailableDatabase } from '../../../../../services/explorer/core/tables/availability.js'
 import { Definitions } from '../../../../../services/explorer/core/definitions/definitions.js'
 import { AddressFeed } from '../../../../../services/explorer/core/feed/address-feed.js'
+import { ScriptFeed } from '../../../../../services/explorer/core/feed/script-feed.js'
 import { Feed } from '../../../../../services/explorer/core/feed/feed.js'
 import { Reader, type ReaderParts } from '../../../../../services/explorer/core/answering/reader.js'
 import { READS } from '../../../../../services/explorer/core/reads/index.js'
@@ -46,7 +47,7 @@ export async function startBareRpc(
   })
   const feed = new Feed(() => undefined)
   const reads = READS.map((read) => ({ ...read, resolve: resolvers[read.name] ?? read.resolve }))
-  const addresses = new AddressFeed({ state, tables, logger })
+  const addresses = new AddressFeed(state, new ScriptFeed({ state, tables, logger }))
   const services = [readsService(reader, { feed, addresses }, reads)]
   const server = await startRpcServer({ host: '127.0.0.1', port: 0, services, logger })
   const address = `127.0.0.1:${String(server.port)}`

@@ -104,7 +104,6 @@ describe('an answer in parts', () => {
       answer: () => Promise.resolve({ ...answer, parts: endless() }),
       refusal: () => undefined,
       observe: () => undefined,
-      react: () => ({ replies: [] }),
     })
     const port = await server.listen('127.0.0.1', 0)
     const socket = connect(port, '127.0.0.1')

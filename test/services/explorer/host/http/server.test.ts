@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { Feed, reactTo } from '../../../../../services/explorer/core/feed/feed.js'
+import { Feed } from '../../../../../services/explorer/core/feed/feed.js'
+import { websocketFace } from '../../../../../services/explorer/faces/websocket/face.js'
 import { type Handlers, Server } from '../../../../../services/explorer/host/http/server.js'
 import { assertPortFree, freePort } from '../../../../../services/process/ports.js'
 import { until } from '../../../../harness/until.js'
@@ -12,7 +13,6 @@ function serverOf(handlers: Partial<Handlers> = {}): Server {
     answer: () => ({ status: 200, headers: [], body: Buffer.from('{}') }),
     observe: () => undefined,
     refusal: () => undefined,
-    react: () => ({ replies: [] }),
     ...handlers,
   })
   return server
@@ -24,10 +24,11 @@ describe('the server of sockets', () => {
   let url: string
 
   beforeEach(async () => {
-    feed = new Feed((channel, message) => {
-      server.publish(channel, message)
+    feed = new Feed((stream, { text }) => {
+      server.publish(stream, text)
     })
-    server = serverOf({ react: (text) => reactTo(feed, text ?? '') })
+    const addresses = { subscribe: () => () => undefined }
+    server = serverOf({ protocols: websocketFace({ feed, addresses }).sockets ?? [] })
     url = `http://127.0.0.1:${String(await server.listen('127.0.0.1', 0))}`
   })
   afterEach(() => {

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { pino } from 'pino'
-import { Feed, KEPT, STATS_EVERY_MS } from '../../../../../services/explorer/core/feed/feed.js'
+import { stats, whaleAlerts } from '../../../../../services/explorer/core/feed/channels.js'
+import { Feed } from '../../../../../services/explorer/core/feed/feed.js'
 import type { Health } from '../../../../../services/explorer/core/health/health.js'
 import { monotonicMs } from '../../../../../services/explorer/host/processes/clock.js'
 import { Coordinator, type Process } from '../../../../../services/explorer/host/processes/coordinator.js'
@@ -86,7 +87,7 @@ describe('the processes of an explorer', () => {
         })
       },
     }
-    const feed: Feed = new Feed((_, message) => sent.push(JSON.parse(message)), member.offer)
+    const feed: Feed = new Feed((_, { text }) => sent.push(JSON.parse(text)), member.offer)
     const figures = new Figures(() => height, reorgs)
     const each = { member, feed, sent, figures, process, stop }
     processes.push(each)
@@ -165,12 +166,12 @@ describe('the processes of an explorer', () => {
 
     it('keeping as many as a single process', async () => {
       const one = await start()
-      for (let index = 0; index < KEPT['whale-alerts'] + 20; index++) alert(one, `tx ${String(index)}`)
+      for (let index = 0; index < whaleAlerts.kept + 20; index++) alert(one, `tx ${String(index)}`)
       await settled()
       const two = await start()
       await settled()
       expect(two.feed.lastOf('whale-alerts')).toBe(one.feed.lastOf('whale-alerts'))
-      expect(two.feed.missed('whale-alerts', BEGIN + 20)).toHaveLength(KEPT['whale-alerts'])
+      expect(two.feed.missed('whale-alerts', BEGIN + 20)).toHaveLength(whaleAlerts.kept)
       expect(two.feed.missed('whale-alerts', BEGIN + 19)).toBeUndefined()
     })
   })
@@ -186,7 +187,7 @@ describe('the processes of an explorer', () => {
     for (const { feed } of [one, two]) feed.publish('blocks', { height: 1 }, 1)
     await both()
     expect(seqs(one)).toEqual([BEGIN + 1])
-    now += STATS_EVERY_MS - 1_000
+    now += stats.numbering.everyMs - 1_000
     await both()
     expect(seqs(one)).toHaveLength(1)
     now += 1_000

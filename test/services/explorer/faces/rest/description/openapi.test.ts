@@ -17,11 +17,13 @@ import {
 import { asyncApi } from '../../../../../../services/explorer/faces/rest/description/asyncapi.js'
 import { readExamples } from '../../../../../../services/explorer/faces/rest/description/examples.js'
 import { openApi } from '../../../../../../services/explorer/faces/rest/description/openapi.js'
-import { CHANNELS, Feed, reactTo } from '../../../../../../services/explorer/core/feed/feed.js'
+import { CHANNELS } from '../../../../../../services/explorer/core/feed/channels.js'
+import { Feed } from '../../../../../../services/explorer/core/feed/feed.js'
 import { failureAnswer } from '../../../../../../services/explorer/http/answer.js'
 import { READS } from '../../../../../../services/explorer/core/reads/index.js'
 import { SHAPES } from '../../../../../../services/explorer/core/reads/shape-names.js'
 import { isInUrl, isRequired } from '../../../edges.js'
+import { FakeSocket } from '../../websocket/fake-socket.js'
 
 /* eslint-disable @typescript-eslint/no-explicit-any -- documents, read as their users do */
 
@@ -204,8 +206,8 @@ describe('the AsyncAPI document', () => {
     )
 
   it('describes the messages of clients, and the replies to them', () => {
-    const feed = new Feed(() => undefined)
-    for (const channel of [...CHANNELS, 'address:abc']) {
+    const client = new FakeSocket(new Feed(() => undefined))
+    for (const channel of [...CHANNELS.map(({ name }) => name), 'address:abc']) {
       const requests = [
         ['subscribe', { type: 'subscribe', channel }],
         ['subscribe', { type: 'subscribe', channel, since: 0 }],
@@ -214,15 +216,14 @@ describe('the AsyncAPI document', () => {
       ] as const
       for (const [name, request] of requests) {
         expect(isMessage(name, request), name).toBe(true)
-        const replies = reactTo(feed, JSON.stringify(request)).replies.map((each) => JSON.parse(each))
+        const replies = client.say(request) as any[]
         expect(replies.length).toBeGreaterThan(0)
         for (const reply of replies) expect(isMessage(reply.type, reply), reply.type).toBe(true)
       }
     }
     for (const wrong of [{ type: 'subscribe', channel: 'x' }, { type: 'subscribe' }, 7]) {
       expect(isMessage('subscribe', wrong)).toBe(false)
-      const [reply = ''] = reactTo(feed, JSON.stringify(wrong)).replies
-      expect(isMessage('error', JSON.parse(reply))).toBe(true)
+      expect(isMessage('error', client.say(wrong)[0])).toBe(true)
     }
   })
 })

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { Ajv } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { CHANNELS } from '../../../../../../services/explorer/core/feed/feed.js'
+import { CHANNELS } from '../../../../../../services/explorer/core/feed/channels.js'
 import { READS } from '../../../../../../services/explorer/core/reads/index.js'
 import type { Read } from '../../../../../../services/explorer/core/reads/read.js'
 import { startRecordedNode } from '../../../../../../services/recorded-node/node.js'
@@ -108,7 +108,7 @@ describe('the descriptions of the API that an explorer serves', () => {
     const { body: asyncapi } = await getAnswer(`${pipeline.url}/asyncapi.json`)
     const ajv = new Ajv({ strict: false, logger: false })
     const client = await FeedClient.connect(pipeline.url, '/ws')
-    for (const channel of CHANNELS) await client.subscribe(channel)
+    for (const { name } of CHANNELS) await client.subscribe(name)
     node.step(1)
     await pipeline.level()
     for (const channel of ['blocks', 'reorgs', 'stats']) await client.events(channel, 1)

@@ -1,0 +1,89 @@
+import { BadArgument } from '../reads/read.js'
+import type { ChannelDeclaration, Numbering } from './channel.js'
+import { ADDRESS_CHANNEL, CHANNELS } from './channels.js'
+
+type Declared = (typeof CHANNELS)[number]
+
+/** The name of a channel. */
+export type Channel = Declared['name']
+/** The name of a channel whose events each explorer numbers. */
+export type NumberedChannel = Exclude<Declared, { numbering: 'log' }>['name']
+type WithRemovals = Extract<Declared, { keptWithRemovals: number }>['name']
+/** The name of a sequence of numbers: that of a channel, or that of a channel for clients that want removals too. */
+export type Stream = Channel | `${WithRemovals}-with-removals`
+/** The name of a sequence that is numbered by the heads or the log. */
+export type PositionedStream = Exclude<Stream, NumberedChannel>
+
+/** A sequence of numbers. */
+export interface StreamOf<S extends Stream = Stream> {
+  readonly name: S
+  readonly channel: Channel
+  readonly kept: number
+  readonly numbering: Numbering
+}
+
+const declared: readonly (ChannelDeclaration & { readonly name: Channel })[] = CHANNELS
+
+/** The sequences of all channels. */
+export const STREAMS: readonly StreamOf[] = declared.flatMap(
+  ({ name, kept, keptWithRemovals, numbering }) => [
+    { name, channel: name, kept, numbering },
+    ...(keptWithRemovals === undefined
+      ? []
+      : [{ name: streamOf(name, true), channel: name, kept: keptWithRemovals, numbering }]),
+  ],
+)
+
+/** The sequences that are numbered by the heads and the log, so the same in every process. */
+export const POSITIONED = STREAMS.filter(({ numbering }) => numbering === 'log').map(
+  ({ name }) => name,
+) as readonly PositionedStream[]
+
+/** The sequences that each explorer numbers. */
+export const NUMBERED = STREAMS.filter(
+  ({ numbering }) => numbering !== 'log',
+) as readonly (StreamOf<NumberedChannel> & { readonly numbering: Exclude<Numbering, 'log'> })[]
+
+/** The names of the channels that have removals. */
+export const REMOVABLE: readonly string[] = declared
+  .filter(({ keptWithRemovals }) => keptWithRemovals !== undefined)
+  .map(({ name }) => name)
+
+/** Returns the sequences of a channel. */
+export const streamsOf = (channel: Channel): readonly Stream[] =>
+  STREAMS.filter((stream) => stream.channel === channel).map(({ name }) => name)
+
+const isChannel = (name: unknown): name is Channel => declared.some((channel) => channel.name === name)
+
+function streamOf(channel: Channel, withRemovals: boolean): Stream {
+  return withRemovals ? (`${channel}-with-removals` as Stream) : channel
+}
+
+const BAD_SINCE = `since must be an integer from 0 to ${String(Number.MAX_SAFE_INTEGER)}`
+const BAD_REMOVALS = `removals must be true or false, and true only with channel ${REMOVABLE.join(' or ')}`
+const NAMES = declared.map(({ name }) => name).join(', ')
+const BAD_CHANNEL = `channel must be one of ${NAMES}, or ${ADDRESS_CHANNEL} and an address`
+
+/** Checks that a client may ask for the removals of a channel. @throws BadArgument. */
+export function assertRemovals(channel: unknown, removals: unknown): asserts removals is boolean {
+  if (typeof removals !== 'boolean' || (removals && !REMOVABLE.some((name) => name === channel)))
+    throw new BadArgument(BAD_REMOVALS)
+}
+
+/** Returns the channel of a name. @throws BadArgument. */
+export function requestedChannel(name: unknown): Channel {
+  if (!isChannel(name)) throw new BadArgument(BAD_CHANNEL)
+  return name
+}
+
+/** Returns the sequence of the channel that a client asks for, with or without removals. @throws BadArgument. */
+export function requestedStream(channel: unknown, removals: unknown): Stream {
+  assertRemovals(channel, removals)
+  return streamOf(requestedChannel(channel), removals)
+}
+
+/** Returns the number of the last event that a client knows; undefined if it names none. @throws BadArgument. */
+export function requestedSince(since: unknown): number | undefined {
+  if (since === undefined || (Number.isSafeInteger(since) && Number(since) >= 0)) return since as undefined
+  throw new BadArgument(BAD_SINCE)
+}
