@@ -80,7 +80,7 @@ export function readingOf(
     logger,
     defect: (error, what) => {
       metrics.defect('http')
-      logger.error({ err: error, what }, 'request failed')
+      logger.error({ err: error, what }, 'read failed')
     },
   }
   const close = (): void => {

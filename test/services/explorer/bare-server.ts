@@ -84,7 +84,7 @@ export async function startBare(parts: Partial<BareParts> = {}): Promise<BareSer
     logger,
     defect: (error, what) => {
       metrics.defect('http')
-      logger.error({ err: error, what }, 'request failed')
+      logger.error({ err: error, what }, 'read failed')
     },
   }
   const answers = new ReadAnswers(reader)
