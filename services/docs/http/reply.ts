@@ -49,9 +49,3 @@ export function refusalReply({ code, message, headers, fields }: Refusal): Reply
 export function etagOf(body: string | Buffer): string {
   return `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`
 }
-
-/** Returns whether If-None-Match contains the tag, by the weak comparison that RFC 9110 requires. */
-export function matchesTag(header: string, etag: string): boolean {
-  if (header.trim() === '*') return true
-  return header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)
-}

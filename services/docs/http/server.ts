@@ -5,10 +5,11 @@ import type { AddressInfo } from 'node:net'
 import { LRUCache } from 'lru-cache'
 import { type Coding, compress, LEAST_COMPRESSED } from '../../compression.js'
 import { codingFor } from '../../http/content-coding.js'
+import { matchesTag } from '../../http/etag.js'
 import type { Logger } from '../../../pipelines/logger.js'
 import { PortTaken } from '../../process/ports.js'
 import { incomingOf, splitUrl, type Incoming } from './incoming.js'
-import { etagOf, JSON_TYPE, matchesTag, Refusal, refusalReply, type Reply } from './reply.js'
+import { etagOf, JSON_TYPE, Refusal, refusalReply, type Reply } from './reply.js'
 
 /** Returns the answer to a request, or undefined if it has written the answer itself. May throw a Refusal. */
 export type Handler = (incoming: Incoming) => Reply | undefined | Promise<Reply | undefined>

@@ -12,11 +12,3 @@ export interface Media {
 
 /** Returns the media of an answer; undefined for JSON. */
 export const mediaOf = ({ media }: CachedAnswer): Media | undefined => media as Media | undefined
-
-/** Returns whether an If-None-Match header contains the tag; `*` and weak tags match as RFC 9110 defines. */
-export function matchesTag(header: string, etag: string): boolean {
-  return header.split(',').some((part) => {
-    const tag = part.trim().replace(/^W\//, '')
-    return tag === '*' || tag === etag
-  })
-}

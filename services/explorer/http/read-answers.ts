@@ -1,5 +1,6 @@
 import { LEAST_COMPRESSED } from '../../compression.js'
 import { codingFor, preferredCoding } from '../../http/content-coding.js'
+import { matchesTag } from '../../http/etag.js'
 import type { CachedAnswer, Representation } from '../core/answering/cached-answer.js'
 import { type Encoding, JSON_ENCODING } from '../core/answering/encoding.js'
 import type { Failure } from '../core/answering/failure.js'
@@ -19,7 +20,7 @@ import {
   type RequestHead,
   urlOf,
 } from './answer.js'
-import { matchesTag, mediaOf } from './media.js'
+import { mediaOf } from './media.js'
 
 /**
  * An answer that does not change any more may be kept by browsers and CDNs. Not longer, because a reorganisation below the final

@@ -1,7 +1,7 @@
 import { type Coding, compress } from '../../compression.js'
 import { codingFor } from '../../http/content-coding.js'
+import { matchesTag } from '../../http/etag.js'
 import type { Answer, Headers, Request } from './answer.js'
-import { matchesTag } from './media.js'
 
 /** A body that does not depend on the request: it is compressed once in each coding. */
 export class Resource {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { JSON_ENCODING } from '../../../../../services/explorer/core/answering/encoding.js'
-import { matchesTag } from '../../../../../services/explorer/http/media.js'
+import { matchesTag } from '../../../../../services/http/etag.js'
 
 it('identifies an answer by its bytes', () => {
   const one = JSON_ENCODING.encode({ a: 'ö' })
