@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { READS } from '../../../services/explorer/core/reads/index.js'
-import { type BareServer, startBare } from './bare-server.js'
-import { edgesOf, isInPath, isInUrl, pathOf } from './edges.js'
+import { READS } from '../../../../../services/explorer/core/reads/index.js'
+import { type BareServer, startBare } from '../../bare-server.js'
+import { edgesOf, isInPath, isInUrl, pathOf } from '../../edges.js'
 
 /**
  * The minimum size of a first segment: 1,280 bytes, which every IPv6 path carries, minus the headers of IPv6, TCP and

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { slotsOf } from '../../../services/explorer/core/reads/addresses/addresses.js'
+import { slotsOf } from '../../../../../../services/explorer/core/reads/addresses/addresses.js'
 
 /** The page as slices of the whole list. */
 function naive(requested: Parameters<typeof slotsOf>[0]): string[] {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { parseArguments, rangeOf } from '../../../services/explorer/core/reads/arguments.js'
-import { READS } from '../../../services/explorer/core/reads/index.js'
-import { BadArgument, type Read } from '../../../services/explorer/core/reads/read.js'
+import { parseArguments, rangeOf } from '../../../../../services/explorer/core/reads/arguments.js'
+import { READS } from '../../../../../services/explorer/core/reads/index.js'
+import { BadArgument, type Read } from '../../../../../services/explorer/core/reads/read.js'
 
 type Range = readonly [fallback: number | undefined, least: number, most: number]
 

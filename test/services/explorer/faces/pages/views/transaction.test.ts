@@ -1,16 +1,20 @@
 import { describe, expect, it } from 'vitest'
-import { REGTEST } from '../../../../../pipelines/chain/networks.js'
-import { serializeTx } from '../../../../../pipelines/chain/transaction.js'
-import { MempoolTxs } from '../../../../../services/explorer/core/mempool/mempool-view.js'
-import { type Coin, type ShownTx, shownTx } from '../../../../../services/explorer/core/mempool/shown-tx.js'
-import { loadAssets } from '../../../../../services/explorer/faces/pages/assets.js'
-import { transaction } from '../../../../../services/explorer/faces/pages/views/transaction.js'
-import { AnswerSize, MakingMemory } from '../../../../../services/explorer/core/reads/answer-size.js'
-import { Cancellation } from '../../../../../services/explorer/core/tables/cancellation.js'
-import type { ReadContext } from '../../../../../services/explorer/core/reads/read.js'
-import { Validity } from '../../../../../services/explorer/core/reads/validity.js'
-import { NO_CHAIN } from '../../../../../services/explorer/core/state/state.js'
-import type { Html } from '../../../../../services/design/html.js'
+import { REGTEST } from '../../../../../../pipelines/chain/networks.js'
+import { serializeTx } from '../../../../../../pipelines/chain/transaction.js'
+import { MempoolTxs } from '../../../../../../services/explorer/core/mempool/mempool-view.js'
+import {
+  type Coin,
+  type ShownTx,
+  shownTx,
+} from '../../../../../../services/explorer/core/mempool/shown-tx.js'
+import { loadAssets } from '../../../../../../services/explorer/faces/pages/assets.js'
+import { transaction } from '../../../../../../services/explorer/faces/pages/views/transaction.js'
+import { AnswerSize, MakingMemory } from '../../../../../../services/explorer/core/reads/answer-size.js'
+import { Cancellation } from '../../../../../../services/explorer/core/tables/cancellation.js'
+import type { ReadContext } from '../../../../../../services/explorer/core/reads/read.js'
+import { Validity } from '../../../../../../services/explorer/core/reads/validity.js'
+import { NO_CHAIN } from '../../../../../../services/explorer/core/state/state.js'
+import type { Html } from '../../../../../../services/design/html.js'
 
 const HOSTILE = '</title><script>hack()</script><img src=x onerror="hack()">\' & "'
 const P2WPKH = Buffer.from(`0014${'ab'.repeat(20)}`, 'hex')

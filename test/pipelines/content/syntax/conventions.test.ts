@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { parseDocument } from '../../../pipelines/content/document.js'
-import { renderMarkdown } from '../../../services/docs/pages/render.js'
-import { pageOf } from './folder.js'
+import { parseDocument } from '../../../../pipelines/content/document.js'
+import { renderMarkdown } from '../../../../services/docs/pages/render.js'
+import { pageOf } from '../folder.js'
 
 const markdownOf = (source: string, file = 'page.md') => pageOf(source, file).markdown
 const htmlOf = (source: string, file = 'page.md') =>

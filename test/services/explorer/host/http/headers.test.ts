@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
-import { RateLimit } from '../../../services/access/rate-limit.js'
-import { declareRead, NEVER, NotFound } from '../../../services/explorer/core/reads/read.js'
-import { type BareServer, sendRaw, startBare } from './bare-server.js'
+import { RateLimit } from '../../../../../services/access/rate-limit.js'
+import { declareRead, NEVER, NotFound } from '../../../../../services/explorer/core/reads/read.js'
+import { type BareServer, sendRaw, startBare } from '../../bare-server.js'
 
 const reads = [
   declareRead({
