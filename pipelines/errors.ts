@@ -113,7 +113,7 @@ export function isDefect(error: unknown): boolean {
   return error instanceof Defect || PROGRAMMING_ERRORS.some((kind) => error instanceof kind)
 }
 
-/** Returns the code of any error, including those of JavaScript, the operating system and libraries. */
+/** Returns the code of any error, including errors of JavaScript, the operating system and libraries. */
 export function codeOf(error: unknown): ErrorCode {
   const { code } = (error ?? {}) as { code?: unknown }
   if (ERROR_CODES.has(code)) return code as ErrorCode

@@ -21,7 +21,7 @@ interface ErrorClass {
 }
 
 export interface WorkerThreadOptions extends Pick<WorkerOptions, 'workerData' | 'resourceLimits'> {
-  /** Classes of errors that keep their class when the thread throws them. Others become `Error`, except for those of JavaScript. */
+  /** Classes of errors that keep their class when the thread throws them, besides those of JavaScript. Other errors become `Error`. */
   readonly errors?: readonly ErrorClass[]
 }
 

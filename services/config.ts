@@ -212,7 +212,7 @@ const SETTINGS = {
       [...NETWORKS.keys()],
       'The chain that the node must be on: `main`, `test`, `signet` or `regtest`. Not set: any; the chain that the node reports is used.',
     ),
-    // Keeps the table in the README the same when a network is added.
+    // Does not list the networks, so that the table in the README need not change when a network is added.
     type: 'name of a chain',
   },
   logUrl: logUrl(
@@ -399,7 +399,7 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env): Config {
   return values as Config
 }
 
-/** Returns the environment for a child process: that of this process, with some variables replaced. */
+/** Returns the environment for a child process: the environment of this process, with some variables replaced. */
 export function childEnvironment(replaced: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
   return { ...process.env, ...replaced }
 }

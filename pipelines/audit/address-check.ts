@@ -13,7 +13,7 @@ const SCRIPT_PREFIX = 10
 const AT_ONCE = 500
 /** Ends the amount of an output that a coinbase created. */
 const OF_COINBASE = ' of a coinbase'
-/** The number of scripts of a sample that are those with the largest balances. */
+/** The number of scripts in a sample that are taken from the top of the rich list; the rest is drawn at random. */
 const RICHEST = 20
 
 /** Compares balance and unspent outputs of some scripts with scantxoutset, at the block that it names. */

@@ -14,7 +14,7 @@ export interface Difference {
   /** The subject: a block, an address, a day. */
   readonly what: string
   readonly indexed: string
-  /** The value of the node, or the one computed from other rows of the index. */
+  /** The node's value, or a value computed from other rows of the index. */
   readonly expected: string
 }
 
@@ -98,9 +98,9 @@ const PATIENCE_MS = 10_000
 const LOOK_AGAIN_MS = 500
 
 /**
- * Runs the checks one after the other, each on the newest state of the index. If the index or the node reorganises meanwhile, the
+ * Runs the checks in sequence, each on the newest state of the index. If the index or the node reorganises meanwhile, the
  * check is repeated.
- * @throws NothingIndexed; DatabaseUnavailable or NodeFaultError if one of them is unavailable.
+ * @throws NothingIndexed; DatabaseUnavailable if ClickHouse is unavailable; NodeFaultError if the node is.
  */
 export async function audit(parts: AuditParts, options: AuditOptions): Promise<AuditReport> {
   const checks: CheckResult[] = []
@@ -214,7 +214,7 @@ export function filterUpTo({ head, tail, stale }: ChainView, height: number): st
 
 /**
  * Repeats a comparison of something that changes all the time until there is no difference or the patience is over. Each run
- * collects its own findings, gets those of the previous run, and only the findings of the last run count.
+ * collects its own findings and receives the previous run's findings. Only the findings of the last run count.
  */
 export async function persisting(
   patience: Patience,

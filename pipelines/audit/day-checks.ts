@@ -18,7 +18,7 @@ const SUMMED_AT_ONCE = 100
 
 /**
  * Computes the counts of every day again from transactions and histories, the sums of every block from its transactions, and
- * those of one day from the blocks of the node.
+ * the sums of one day from the node's blocks.
  */
 export async function dayCheck(context: AuditContext, found: Findings): Promise<void> {
   const days = await countDays(context, found)

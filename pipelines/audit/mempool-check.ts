@@ -3,8 +3,8 @@ import { MempoolEvents } from '../mempool/mempool-events.js'
 import { type AuditContext, type Findings, persisting } from './audit.js'
 
 /**
- * Compares the unconfirmed transactions and their fees that result from the events of the log with those of the node. Because
- * the mempool changes all the time, only a transaction that differs in every comparison counts.
+ * Compares the unconfirmed transactions and fees that result from the events of the log with the node's mempool. Because the
+ * mempool changes all the time, only a transaction that differs in every comparison counts.
  */
 export function mempoolCheck(context: AuditContext, all: Findings): Promise<void> {
   const { node, signal } = context

@@ -98,7 +98,7 @@ async function runningTotals(found: Findings, { db, filter }: Db): Promise<void>
     found.expect(`changes of script ${script} by block ${at} (received, sent, number)`, is, must)
 }
 
-/** Checks that supply and number of outputs after each block equal those of its parent plus the changes of the block. */
+/** Checks that supply and number of outputs after each block equal its parent's numbers plus the changes of the block. */
 async function supplyByBlock(
   found: Findings,
   { db, filter, blockFilter, tip }: Db & { readonly blockFilter: string; readonly tip: number },

@@ -158,7 +158,7 @@ const BECH32M_FINAL = 0x2bc830a3
 const step = (checksum: number, value: number): number =>
   ((checksum & 0x1ff_ffff) << 5) ^ value ^ (FEEDBACK[checksum >>> 25] as number)
 
-/** Returns a witness program as an address: in bech32 for version 0, in bech32m for the others. */
+/** Returns a witness program as an address: in bech32 for version 0, in bech32m for higher versions. */
 export function encodeWitnessProgram(hrp: string, version: number, program: Uint8Array): string {
   let checksum = 1
   for (let at = 0; at < hrp.length; at++) checksum = step(checksum, hrp.charCodeAt(at) >> 5)
@@ -187,7 +187,7 @@ export function encodeWitnessProgram(hrp: string, version: number, program: Uint
   return text
 }
 
-/** The addresses of one type of script: those with a prefix and, if set, a length, or those of a range of numbers in base 58. */
+/** The addresses of one type of script: all with a prefix and, if set, a length; or all numbers of a range, in base 58. */
 export type AddressForm = { readonly type: ScriptType } & (
   | { readonly prefix: string; readonly length?: number }
   | { readonly first: string; readonly last: string }

@@ -62,7 +62,7 @@ export function serializeHeader(header: BlockHeader): Buffer {
     .finish()
 }
 
-/** Returns the bytes of a block from those of its header and transactions. */
+/** Serialises a block from the bytes of its header and of its transactions. */
 export function serializeBlock(header: Uint8Array, txs: readonly Uint8Array[]): Buffer {
   return Buffer.concat([header, new ByteWriter(9).compactSize(txs.length).finish(), ...txs])
 }

@@ -48,8 +48,8 @@ export const addHistograms = (one: readonly FeeBucket[], other: readonly FeeBuck
   }))
 
 /**
- * The fee rate that is assumed of a node which does not report the lowest one that it relays: the default of minrelaytxfee before
- * Bitcoin Core 29.1, which every later version relays too.
+ * The lowest fee rate that a node relays, assumed if it does not report one: the default of minrelaytxfee before Bitcoin Core
+ * 29.1, which every later version relays too.
  */
 export const ASSUMED_MINIMUM: FeeEntry = { fee: 1n, vsize: 1 }
 

@@ -28,12 +28,12 @@ export function reverseHex(bytes: Uint8Array): string {
   return reversed.reverse().toString('hex')
 }
 
-/** Returns bytes as hex, in the same order. */
+/** Returns bytes as hex, without reversing them. */
 export function hexOf(bytes: Uint8Array): string {
   return asBuffer(bytes).toString('hex')
 }
 
-/** Converts hex in display order to 32 bytes in the same order. @throws RangeError for another length. */
+/** Converts hex in display order to 32 bytes in display order. @throws RangeError for another length. */
 export function displayBytes(hex: string): Buffer {
   const bytes = Buffer.from(hex, 'hex')
   if (bytes.length !== 32) throw new RangeError(`not a hash: ${hex}`)

@@ -26,7 +26,7 @@ const HTML_LINK = /(<a\s(?:[^>]*?\s)?href=)(["'])(.*?)\2/gi
 /** Returns the error of an include that is refused. */
 const refused = (why: string): ContentError => new ContentError(1, why)
 
-/** Assembles the tree of a page from its file and those that it includes. */
+/** Assembles the tree of a page from its file and the included files. */
 export class Assembly {
   readonly links: WrittenLink[] = []
   readonly ids: string[] = []
@@ -44,7 +44,7 @@ export class Assembly {
     return this.#tree(source, [file])
   }
 
-  /** @param files the file itself, last, after those that include it. */
+  /** @param files the chain of includes: the page's file first, the current file last. */
   #tree(source: string, files: readonly string[]): { frontmatter: Frontmatter; root: Root } {
     const file = files.at(-1) ?? ''
     const text = source
@@ -179,7 +179,7 @@ function importsOf(root: Root): ReadonlyMap<string, string> {
   return imports
 }
 
-/** Returns the content below a heading, up to the next one of the same level or a higher one. */
+/** Returns the content below a heading, up to the next heading of its level or a higher level. */
 function sectionOf(root: Root, id: string): RootContent[] {
   setHeadingIds(root)
   const { children } = root

@@ -91,7 +91,7 @@ const firstHeading = (root: Root): Heading | undefined =>
 
 /**
  * Completes structured data. Fumadocs leaves `heading` undefined for content above the first heading, and omits empty headings and
- * those in quotes, although they are in the toc and may have contents.
+ * headings in quotes, although both are in the toc and may have contents.
  */
 function withoutGaps({ headings, contents }: StructuredData, toc: readonly TocEntry[]): StructuredData {
   const contentById = new Map(headings.map(({ id, content }) => [id, content]))

@@ -54,7 +54,7 @@ async function inspect(root: string, at: string, real?: string): Promise<Listed 
   return { file: relative(root, at).split(sep).join('/'), path, stamp }
 }
 
-/** Ignores a system error of a single entry, such as one that was just deleted: only that entry is left out. @throws any other error. */
+/** Ignores a system error of a single entry, such as a file that was just deleted: only that entry is left out. @throws any other error. */
 function vanished(error: unknown): undefined {
   if (!(error instanceof Error && 'code' in error)) throw error
 }
@@ -135,7 +135,7 @@ async function readIncluded(folder: string, path: string): Promise<Included> {
  * @throws ContentError if it is not UTF-8 text or too large; a system error if it no longer exists.
  */
 function readListed({ path }: Listed): string {
-  // Since it was listed, it may have been replaced by a link or a pipe: do not follow the one or wait for the other.
+  // The file may have been replaced since it was listed: O_NOFOLLOW does not follow a link, O_NONBLOCK does not wait for a pipe.
   const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   try {
     const stats = fstatSync(file)

@@ -25,8 +25,8 @@ const NAMED = [
 const SNIPPET_FILE = /<Snippet\s+file=["']([^"'\n]+)["']/g
 
 /**
- * Returns the paths of all files that a file may include, relative to the content folder and without those outside. It may return
- * more, for example from code blocks.
+ * Returns the paths of all files that a file may include, relative to the content folder and without files outside of it. It may
+ * return more than the file includes, for example from code blocks.
  */
 export function includePaths(text: string, file: string): string[] {
   const targets = NAMED.flatMap((pattern) => [...text.matchAll(pattern)].map(([, target = '']) => target))
@@ -39,7 +39,7 @@ export const snippetPath = (name: string): string => `/snippets/${name}`
 
 /** Returns the path of an included file, relative to the content folder; undefined if it is outside. */
 export function includePath(target: string, file: string): string | undefined {
-  // `@/` is the folder of VitePress, `@site/` that of Docusaurus, a leading slash that of Mintlify.
+  // The content folder is `@/` in VitePress, `@site/` in Docusaurus, and a leading slash in Mintlify.
   const rooted = /^(?:@\/|@site\/|\/)(.*)$/.exec(target)?.[1]
   const path = rooted === undefined ? posix.join(posix.dirname(file), target) : posix.normalize(rooted)
   return path.startsWith('../') || path === '..' || path.startsWith('/') ? undefined : path
@@ -83,7 +83,7 @@ export function parseMdBook(text: string): Include {
 const number = (digits: string | undefined): number | undefined =>
   digits === undefined || digits === '' ? undefined : Number(digits)
 
-/** The markers of regions in the comments of any language, and those of mdBook. */
+/** The markers of regions in the comments of any language, and mdBook's anchors. */
 const REGION = /#[ \t]*(?:pragma[ \t]+)?(end[ \t]*)?region\b[ \t]*([\w-]+)?/i
 const ANCHOR = /\bANCHOR(_END)?:[ \t]*([\w-]+)/
 

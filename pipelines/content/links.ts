@@ -108,7 +108,7 @@ export class LinkTargets {
     return { url: `${own}#${found === id ? hash.slice(1) : encodeURIComponent(found)}` }
   }
 
-  /** Relative links are those of files, as in editors, or those of URLs, as in browsers: a folder's page may be meant either way. */
+  /** Relative links start from the file, as in editors, or from the URL, as in browsers: a folder's page may be meant either way. */
   #target(path: string, file: string, url: string): Target | undefined {
     if (path.startsWith('/'))
       return this.find(path) ?? (path.startsWith('/docs/') ? this.find(path.slice(5)) : undefined)

@@ -16,7 +16,7 @@ export interface Page {
   readonly breadcrumbs: readonly string[]
   readonly toc: readonly TocEntry[]
   /**
-   * Plain Markdown: components are converted to text, imports and exports are removed. A heading whose id is not the one of
+   * Plain Markdown: components are converted to text, imports and exports are removed. A heading whose id differs from the id of
    * github-slugger ends in `[#id]`.
    */
   readonly markdown: string
@@ -34,7 +34,7 @@ export interface Page {
 /** The texts of a page. They are most of its bytes, and a start needs none of them. */
 export type Texts = Pick<Page, 'markdown' | 'marked' | 'structuredData' | 'sections'>
 
-/** Returns an object with the texts of a page or draft, which are made when one of them is read. */
+/** Returns an object with the texts of a page or draft, which are made at the first access to any text. */
 export function withTexts<T extends object>(rest: T, make: () => Texts): T & Texts {
   let made: Texts | (() => Texts) = make
   const texts = (): Texts => {
@@ -88,19 +88,19 @@ export interface Draft extends Pick<Page, 'description' | 'tags' | 'toc'>, Texts
   readonly title: string | undefined
   /** Links to other pages. The texts contain `linkToken(index)` in place of each, because its page depends on the other files. */
   readonly links: readonly WrittenLink[]
-  /** Ids of HTML elements in the Markdown, which links may name beside those of headings. */
+  /** Ids of HTML elements in the Markdown, which links may name like the ids of headings. */
   readonly ids: readonly string[]
   readonly findings: readonly Finding[]
   /** Position among its siblings; pages without a position come last. */
   readonly order: number | undefined
-  /** Hash of the fields that are those of the page. */
+  /** Hash of the fields that the page has in common with the draft. */
   readonly hash: string
 }
 
 /** A link without a host, as it is written. */
 export interface WrittenLink {
   readonly url: string
-  /** The file that contains it: the page's own, or one that it includes. Relative to the content folder. */
+  /** The file that contains the link: the page's file or an included file. Relative to the content folder. */
   readonly file: string
   readonly line: number
 }

@@ -237,7 +237,7 @@ export class Content {
     return true
   }
 
-  /** Returns what is known of a file; undefined if the file, or one that it includes, has changed since. */
+  /** Returns the draft and files of the last scan; undefined if the file or an included file has changed since. */
   async #current({ file, stamp }: Listed): Promise<Known | undefined> {
     const known = this.#known.get(file)
     if (known?.stamp !== stamp) return undefined
@@ -246,7 +246,7 @@ export class Content {
     return now === known.includedStamp ? known : undefined
   }
 
-  /** Waits until two scans return the same: editors and checkouts write several files, and a file in several steps. */
+  /** Lists the files again until two listings are equal: editors and checkouts write several files, and a file in several steps. */
   async #settled(listed: readonly Listed[]): Promise<readonly Listed[]> {
     const end = performance.now() + MAX_SETTLING_MS
     for (let before = listed; ;) {
@@ -384,7 +384,7 @@ export class Content {
       findings,
       version,
     }
-    // Until all pages are read, links may lead to those that are missing.
+    // Until all pages are read, links may lead to pages that are not read yet.
     if (this.#isComplete) this.#findingLog.report(findings)
     if (!changed || !this.#isComplete) return
     this.#logLoaded()

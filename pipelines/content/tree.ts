@@ -22,8 +22,8 @@ export interface PlacedPages {
 
 /**
  * Returns the pages of all drafts with their URLs, breadcrumbs and links, in the order of a table of contents: the page of a folder,
- * then its contents by `order` or the number in front of the name, and by name. If two files have the same URL, the first is served
- * and the other one is an error.
+ * then its contents by `order` or the number in front of the name, and by name. If two files have the same URL, the first file is
+ * served and the second file is reported as an error.
  */
 export function placePages(drafted: readonly Drafted[]): PlacedPages {
   const errors: FileError[] = []
@@ -83,7 +83,7 @@ interface PlacedPage {
   readonly findings: readonly Finding[]
 }
 
-/** The last page of each draft: most drafts stay the same when another file changes, and so do their pages. */
+/** The last page of each draft, reused while the draft, its titles and its links are unchanged, as most are when a file changes. */
 const lastOf = new WeakMap<Draft, PlacedPage>()
 
 function pageOf(

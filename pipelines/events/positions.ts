@@ -2,8 +2,8 @@
 const GENERATION = 2 ** 40
 
 /**
- * Returns the position of an event in heads and in events of the mempool. It grows even if the log was replaced by one that ends
- * lower, because the new log has a higher generation.
+ * Returns the position of an event in heads and in events of the mempool. It grows even if the log was replaced by a shorter log,
+ * because the new log has a higher generation.
  * @param offset position in topic `chain` of the current log; -1 for before the first event.
  */
 export function positionOf(generation: number, offset: number): number {
@@ -23,7 +23,7 @@ export function generationOf(position: number): number {
 /**
  * Returns the generation of an event that will be appended.
  * @param newest the newest generation in the log.
- * @param above a position; that of the event must be higher.
+ * @param above a position, below the position that the event gets.
  * @param offset of the event.
  */
 export function generationAbove(newest: number, above: number, offset: number): number {

@@ -47,7 +47,7 @@ export async function* batchesBack<T>(
 
 /**
  * Decodes the message of a record. Returns undefined for bytes that cannot be decoded: readers skip them.
- * @param report the logger of such records, and their topic; they are not logged without it.
+ * @param report the logger and the topic to name in the log; without it, invalid records are not logged.
  */
 export function messageIn<T extends DescMessage>(
   schema: T,

@@ -78,7 +78,7 @@ export class ChainReader {
     if (start.lost?.below !== undefined) this.#seen = this.#cursor
   }
 
-  /** The position of topic `chain` that is read next; at damage, the next one that may end it. */
+  /** The position of topic `chain` that is read next; after damage, the next position whose event may end the damage. */
   get next(): number {
     return (this.#damage === undefined ? this.#cursor : this.#seen) + 1
   }
@@ -93,7 +93,7 @@ export class ChainReader {
     return this.#damage
   }
 
-  /** The positions of the last valid event, -1 if the log was lost, and of the last one that was checked; and the epoch. */
+  /** The position of the last valid event, -1 if the log was lost; the position of the last checked event; and the epoch. */
   get read(): { readonly good: number; readonly seen: number; readonly epoch: number } {
     const good = this.#damage instanceof LogShrank ? -1 : this.#cursor
     return { good, seen: this.#seen, epoch: this.#lastId.epoch }
@@ -107,7 +107,7 @@ export class ChainReader {
 
   /**
    * Reads the next events.
-   * @returns undefined if there are none yet; an empty list if those that were read change nothing.
+   * @returns undefined if there are none yet; an empty list if the events change nothing.
    * @throws PoisonEvent, LogShrank at damage that no epoch has repaired yet. Call it again later.
    */
   async take(limit: number, maxBytes: number): Promise<PositionedEvent[] | undefined> {
@@ -215,7 +215,7 @@ export class ChainReader {
     if (this.#repeated !== undefined && (await this.hashAt(block.height)) === hash) {
       this.#repeated = block.height < this.#tip.height ? block.height : undefined
       if (!positioned.event.settled) return []
-      // Settled by its work: more than that of the index for which the epoch was written, but not more than that of this index.
+      // Settled by its work: it exceeds the work of the index for which the epoch was written, but not the work of this index.
       if (this.#repeated !== undefined && hexOf(block.chainwork) > this.#settledWork) return []
       return this.#unrepeat(positioned, true)
     }

@@ -17,7 +17,7 @@ export interface PositionedEvent extends LogRecord {
 /**
  * Groups events by the heads that publish them, up to the last state that may be published. A reorganisation has a separate head,
  * from the first block that is disconnected to the first state that may be published. Thus every process that applies the log
- * reports the same reorganisation, regardless of the size of its batches, also one that writes again what another had lost.
+ * reports the same reorganisation, regardless of the size of its batches, even a process that repairs the rows of another.
  * @param isReorganising whether a block was disconnected since the last head.
  */
 export function headsOf(events: readonly PositionedEvent[], isReorganising: boolean): PositionedEvent[][] {
@@ -34,7 +34,7 @@ export function headsOf(events: readonly PositionedEvent[], isReorganising: bool
   return heads
 }
 
-/** Returns the network of an epoch. @throws PoisonEvent if it is unknown, or not the one of the epochs before. */
+/** Returns the network of an epoch. @throws PoisonEvent if it is unknown, or differs from the network of earlier epochs. */
 export function chainOf(position: number, name: string, before: Network | undefined): Network {
   const network = NETWORKS.get(name)
   if (network === undefined) throw new PoisonEvent('chain', position, `unknown chain ${name}`)

@@ -69,7 +69,7 @@ export interface MaterializerHooks {
   readonly repairs?: boolean
 }
 
-/** The columns of a head that derive from the one before. */
+/** The columns of a head that derive from the previous head. */
 type Succession = Pick<
   Head,
   'previous' | 'blocksBefore' | 'reorgsBefore' | 'writtenAt' | 'writer' | 'reached'
@@ -104,7 +104,7 @@ export class Materializer {
   #pipeline: BlockPipeline
   /** The newest head that is published, or will be after the running inserts. */
   #planned: Head | undefined
-  /** True if the reader decodes all blocks: after one was found invalid, to apply those before it and to report its position. */
+  /** True if the reader decodes all blocks: after an invalid block, to apply the blocks before it and to report its position. */
   #decodes = false
   readonly #damage: DamageReporter
   #reader: ChainReader | undefined
@@ -431,7 +431,7 @@ export class Materializer {
 
   /**
    * Lowers the final height before rows of another branch are written at or below it, where readers do not filter by hash:
-   * publishes a head of the same state with a lower final height, and then changes the writer number. Readers that have read
+   * publishes a head of the current state with a lower final height, and then changes the writer number. Readers that have read
    * under the previous number notice that afterwards, and read again under the new head.
    */
   async #lowerFinality(fork: number): Promise<void> {
@@ -482,7 +482,7 @@ export class Materializer {
     this.#postponesMerges = postpones
   }
 
-  /** Returns a head of the same state with a change, which replaces the head. */
+  /** Returns a head of the current state with changed columns, which replaces the head. */
   #revised(head: Head, change: Partial<Pick<Head, 'finalHeight' | 'reached'>>): Head {
     return { ...head, disconnected: [], connected: [], ...this.#after(head), ...change }
   }

@@ -16,7 +16,7 @@ export class PoisonEvent extends coded('HW_POISON_EVENT') {
 export class LogShrank extends coded('HW_LOG_SHRANK') {
   constructor(
     message: string,
-    /** Height of the highest block below those that the index needs and the log lacks; undefined if that is the index's tip. */
+    /** Height of the block below the lowest block that the index needs and the log lacks; undefined if that is the index's tip. */
     readonly below?: number,
   ) {
     super(message)

@@ -86,8 +86,8 @@ export class WorkingChain {
   }
 
   /**
-   * Raises the final height: up to it rows are selected by height, without those of stale blocks. Call it when all blocks up to it
-   * are written, and no block leaves meanwhile.
+   * Raises the final height, up to which rows are selected by height, without rows of stale blocks. Call it when all blocks up to
+   * it are written, and no block leaves meanwhile.
    * @param known the stale blocks at and below it, if they were read already.
    */
   async settle(db: Database, finalHeight: number, known?: ReadonlyMap<string, number>): Promise<void> {

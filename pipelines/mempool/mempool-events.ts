@@ -96,8 +96,8 @@ export class MempoolEvents {
   }
 
   /**
-   * Returns the last deltas before a position, in order: at least those since the previous snapshot, or those in which `most`
-   * transactions have entered.
+   * Returns the last deltas before a position, in order: at least all deltas since the previous snapshot, or as many as `most`
+   * transactions have entered in.
    */
   async deltasBefore(position: number, most: number): Promise<MempoolDelta[]> {
     const batches: LogRecord[][] = []

@@ -17,7 +17,7 @@ export function backoffMs({ firstMs, maxMs }: Backoff, failures: number, random 
   return whole / 2 + (whole / 2) * random
 }
 
-/** A pause that all requests to one node share: if the node is busy for one of them, it is busy for all. */
+/** A pause that all requests to one node share: a node that is busy for one request is busy for all. */
 export class CoolDown {
   #until = 0
   #setAt = Number.NEGATIVE_INFINITY

@@ -155,7 +155,7 @@ export class NodeClient {
     return this.#found('getmempoolentry', params, replies.mempoolEntryReply, signal)
   }
 
-  /** Returns serialised transactions in one request, undefined for those that are not in the mempool. */
+  /** Returns serialised transactions in one request, undefined for each that is not in the mempool. */
   async rawTransactions(txids: readonly string[], signal?: AbortSignal): Promise<(Buffer | undefined)[]> {
     const params = txids.map((txid) => [txid, 0])
     const found = await this.#found('getrawtransaction', params, replies.rawHexReply, signal)

@@ -1,6 +1,6 @@
 import { coded } from '../errors.js'
 
-/** Thrown if the node returns an error: a retry would return the same one. */
+/** Thrown if the node returns an error that a retry would return again. */
 export class NodeRpcError extends coded('HW_NODE_RPC') {
   constructor(
     readonly method: string,

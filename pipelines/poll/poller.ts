@@ -393,7 +393,7 @@ export class Poller {
 
   /**
    * Determines the node's network.
-   * @throws WrongChainError if this version does not know it, or if it is not the one of CHAIN.
+   * @throws WrongChainError if this version does not know it, or if CHAIN names another network.
    */
   async #identify({ chain: name }: NodeChainInfo, signal: AbortSignal): Promise<Identity> {
     const { node, chain } = this.#options
@@ -411,7 +411,7 @@ export class Poller {
   }
 }
 
-/** Returns the blocks before the first one that does not follow its predecessor. */
+/** Returns the blocks before the first block that does not follow its predecessor. */
 function linkedPrefix(parent: string, blocks: readonly VerifiedBlock[]): VerifiedBlock[] {
   let tip = parent
   const linked: VerifiedBlock[] = []

@@ -24,7 +24,7 @@ export interface CarryingWord {
   readonly rest?: Float32Array
 }
 
-/** Returns the words of a question without their vectors: those that distinguish passages most. */
+/** Returns the words of a question that distinguish passages most, without their vectors. */
 export function wordsOf(snapshot: Snapshot, question: Question): CarryingWord[] {
   const { lexicon, chunkIndex } = snapshot
   const idOf = ({ term }: Token): number | undefined => lexicon.find(term)

@@ -93,7 +93,7 @@ function cut(
   return { text: `${lead}${text.slice(from, to)}${to < block.to ? ' …' : ''}`, marks: shown }
 }
 
-/** Returns the index, or the one before it if a character of two units would be split. */
+/** Returns the index, or the index before it if a character of two UTF-16 units would be split. */
 const between = (text: string, at: number): number => (/[\udc00-\udfff]/.test(text.charAt(at)) ? at - 1 : at)
 
 function merged(spans: readonly Span[]): Span[] {

@@ -195,7 +195,7 @@ export class Retrieval {
     await this.#work
   }
 
-  /** Returns the view of the current state, if its vectors are those of the loaded model. */
+  /** Returns the view of the current state, if its vectors come from the loaded model. */
   #view(): SemanticView | undefined {
     const { view, model } = this.#current
     return model !== undefined && model === this.#options.model.loaded?.checksum ? view : undefined
@@ -263,7 +263,7 @@ export class Retrieval {
     if (artefact?.content !== snapshot.version) await this.#save(loaded, snapshot, view)
   }
 
-  /** Returns the vectors of a model: those in memory, otherwise those on disk, otherwise none. */
+  /** Returns the vectors of a model from memory, otherwise from disk, otherwise none. */
   async #indexFor({
     checksum,
   }: LoadedModel): Promise<{ index: SemanticIndex; artefact?: Artefact | undefined }> {

@@ -29,7 +29,7 @@ export interface ParsedQuery {
 
 /**
  * Returns the best chunk of each section, best section first, by BM25 and embeddings combined.
- * @param terms those of the question for BM25.
+ * @param terms of the question, for BM25.
  */
 export function rankSections(
   snapshot: Snapshot,
@@ -41,7 +41,7 @@ export function rankSections(
   const best = new Map<number, number>()
   for (const { document } of fuse(legs))
     if (!best.has(sectionOf(document))) best.set(sectionOf(document), document)
-  // Sections are fused, not chunks: one that is first in both rankings by different chunks is first.
+  // Sections are fused, not chunks: a section that is first in both rankings by different chunks is first.
   return fuse(legs.map(({ ranked, weight }) => ({ ranked: groups(ranked, sectionOf), weight }))).map(
     ({ document, score }) => ({ document: best.get(document) ?? 0, score }),
   )
@@ -49,7 +49,7 @@ export function rankSections(
 
 /**
  * Returns pages, best first. BM25 ranks whole pages; by embeddings, a page is as near as its nearest chunk.
- * @param terms those of the question for BM25.
+ * @param terms of the question, for BM25.
  */
 export function rankPages(
   snapshot: Snapshot,

@@ -50,7 +50,7 @@ export class ChainView {
     )
   }
 
-  /** Returns the same condition over the columns of a table whose rows name their block by height and tag. */
+  /** Returns the SQL condition that selects the chain's rows of a table whose rows name their block by height and tag. */
   tagFilter(heightColumn = 'height', tagColumn = 'block_tag'): string {
     return this.#filter(`${heightColumn} ${tagColumn} tag`, () =>
       chainTagFilter(this.head.finalHeight, this.#tail, this.#stale, heightColumn, tagColumn),
@@ -107,7 +107,7 @@ export function blocksFilter(blocks: readonly BlockId[]): string {
 const keyOf = (heightColumn: string, tagColumn: string): string =>
   `(toUInt64(${heightColumn}) * 4294967296 + ${tagColumn})`
 
-/** Returns height and tag as one number. Tags alone would not do: blocks of different heights may have the same one. */
+/** Returns height and tag as one number. Tags alone would not do: blocks of different heights may have equal tags. */
 export function tagKey(height: number, hash: string): bigint {
   return BigInt(height) * 2n ** 32n + BigInt(blockTag(hash))
 }
@@ -186,7 +186,7 @@ async function staleBlocks(db: Database, finalHeight: number, top: string): Prom
 }
 
 /**
- * Returns the chain of the newest of some heads, without a query, because its final height is still that of the previous view.
+ * Returns the chain of the newest of some heads without a query, by extending the previous view and keeping its final height.
  * It selects the same rows as the view of that head, with a longer condition.
  * @param heads consecutive, oldest first.
  * @returns undefined if the heads do not continue the previous view.

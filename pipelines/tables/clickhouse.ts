@@ -38,8 +38,8 @@ const PASSING_CODES: ReadonlySet<string> = new Set(
 const SERVER_CODES: ReadonlySet<string> = new Set([225, 236, 242, 289, 369, 394, 999].map(String))
 
 /**
- * Text of the error of a server that loses the connection to a shard in the middle of an answer. Its code is that of any input that
- * ends too early.
+ * Text of the error of a server that loses the connection to a shard in the middle of an answer. The error's code does not
+ * distinguish it: any input that ends too early has this code.
  */
 const SHARD_LOST = 'while receiving packet from'
 
@@ -74,7 +74,7 @@ const SILENT_MS = 5_000
 const RESPONSE_BYTES = String(8 * 2 ** 20)
 
 export interface DatabaseOptions {
-  /** URLs of servers with the same data, comma-separated, the preferred one first; or of a single server. */
+  /** URLs of servers with the same data, comma-separated, the preferred server first; or of a single server. */
   readonly url: string
   readonly database: string
   /** Timeout of a query in milliseconds, on the server and for the HTTP request. */
@@ -125,7 +125,7 @@ export class Database {
     this.#shared = shared ?? sharedServers(options)
   }
 
-  /** Returns a database of the same server, which may be the same one, with its own connections and, if given, its own settings. */
+  /** Returns a database of this server, or this database, with separate connections and, if given, separate settings. */
   sibling(database: string, settings?: DatabaseOptions['settings']): Database {
     const options = { ...this.#options, database, ...(settings === undefined ? {} : { settings }) }
     return new Database(options, this.#shared)
@@ -425,7 +425,7 @@ function connect({ url, database, timeoutMs = 60_000, settings }: DatabaseOption
       max_execution_time: Math.ceil(timeoutMs / 1000),
       cancel_http_readonly_queries_on_client_close: 1,
       ...SHARD_SETTINGS,
-      // Queries with a higher number wait for those with a lower one.
+      // Queries with a higher number wait for queries with a lower number.
       priority: '1',
       ...settings,
     },

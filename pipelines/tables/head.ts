@@ -44,7 +44,7 @@ export interface Head {
   readonly blocksBefore: number
   /** Number of reorganisations in all previous heads. */
   readonly reorgsBefore: number
-  /** Unix milliseconds; of two heads with the same position, the later one is valid. */
+  /** Unix milliseconds; of two heads with the same position, the later head is valid. */
   readonly writtenAt: number
   /** Number of the materializer that wrote it; see `writers.ts`. */
   readonly writer: bigint

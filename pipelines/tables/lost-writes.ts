@@ -17,7 +17,7 @@ export const RUN_AND_LOST = `SELECT any(substitution) AS run, ${LOST_WRITES} AS 
 
 /**
  * Returns an SQL condition for inserts: the engine is still in this run, and has lost no write. In a query of a distributed table,
- * only the result of a subquery is that of the server which the query was sent to, and not of the shard.
+ * only a subquery is evaluated by the server which the query was sent to, and not by each shard.
  */
 export const whileRunLostNothing = (run: string): string =>
   run === '' ? '1' : `(SELECT getMacro('${RUN_MACRO}')) = '${run}' AND ${LOST_WRITES} = 0`

@@ -4,12 +4,12 @@ import { tagKey } from './chain-view.js'
 import type { Database } from './clickhouse.js'
 import { integerSet } from './keys.js'
 
-/** Thrown if two blocks of one height have the same tag: rows could not be attributed to one of them. */
+/** Thrown if two blocks of one height have the same tag: rows could not be attributed to either block. */
 export class BlockTagRepeated extends coded<ErrorCode, Defect>('HW_BLOCK_TAG_REPEATED', Defect) {}
 
 /**
  * Checks that the tag of each block identifies it among the blocks of its height. Call it after the rows of the blocks in `blocks`
- * were inserted, and before their other rows are: of two writers that insert at the same time, the later one sees both blocks.
+ * were inserted, and before their other rows are: of two writers that insert at the same time, the later writer sees both blocks.
  * @throws BlockTagRepeated; DatabaseUnavailable.
  */
 export async function assertOwnTags(db: Database, blocks: readonly BlockId[]): Promise<void> {

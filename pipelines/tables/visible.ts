@@ -1,7 +1,7 @@
 import type { ChainView } from './chain-view.js'
 
 /**
- * The tables whose rows name their block by height and tag. `replaced_witnesses` is not one of them: which rows it has depends on
+ * The tables whose rows name their block by height and tag. `replaced_witnesses` is not in this list: which rows it has depends on
  * the history of the index, and not on the chain alone.
  */
 export const BLOCK_TABLES = [

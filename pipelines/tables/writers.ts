@@ -15,14 +15,14 @@ export class Superseded extends coded('HW_SUPERSEDED', StartRefused) {
   }
 }
 
-/** The number of random bits in a writer's number, so that of two simultaneous claims one is the later. */
+/** The number of random bits in a writer's number, so that the numbers of two simultaneous claims differ. */
 const CHANCE_BITS = 19n
-/** The bit above them: of two simultaneous claims, one that hands over to another database is the later. */
+/** The bit above the random bits: of two simultaneous claims, a claim that hands over to another database wins. */
 const HAND_OVER_BIT = 1n << CHANCE_BITS
 
 /**
- * SQL condition for rows of `heads`: the materializer that wrote the head did not write it beyond the position at which a later one
- * took over. Heads of a second materializer, or of one that resumes after a pause, are therefore never visible.
+ * SQL condition for rows of `heads`: the materializer that wrote the head did not write it beyond the position at which a later
+ * materializer took over. Heads of a superseded materializer, for example after a pause, are therefore never visible.
  */
 export const SHOWN_HEADS = `NOT arrayExists(claim -> claim.1 > heads.writer AND claim.2 < heads.position,
   (SELECT groupArray((writer, position)) FROM writers))`
@@ -76,7 +76,7 @@ export async function handOver(
   })
 }
 
-/** Returns a number for the next writer, higher than that of the last one. */
+/** Returns a number for the next writer, higher than the number of the last writer. */
 export const numberAfter = (last: bigint): bigint =>
   (((last >> (CHANCE_BITS + 1n)) + 1n) << (CHANCE_BITS + 1n)) + BigInt(randomInt(1 << Number(CHANCE_BITS)))
 

@@ -17,7 +17,7 @@ export interface Limiter {
    * @returns undefined if the request is within the limit, otherwise the milliseconds until the window ends.
    */
   take(origin: Origin, cost?: number): number | undefined | Promise<number | undefined>
-  /** Does the same without other processes. @returns `undecided` if these have to be consulted; the request is then not counted. */
+  /** Counts a request without asking other processes. @returns `undecided`, without counting it, if they have to be asked. */
   takeNow(origin: Origin): number | undefined | 'undecided'
 }
 

@@ -101,7 +101,7 @@ async function* pagesOf(
       { ...args, ...position },
       { ...options, ...(minHeight === undefined ? {} : { minHeight }) },
     )) as List
-    // A later page must not come from an explorer that is behind the one that returned this page.
+    // A later page must not come from an explorer that is behind the explorer of this page.
     minHeight = stateOf(list)?.height ?? minHeight
     const texts = list.items.map((item) => JSON.stringify(item))
     for (const [index, item] of list.items.entries()) if (!before.has(texts[index] as string)) yield item

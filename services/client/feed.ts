@@ -33,7 +33,7 @@ export type SocketClass = new (url: string) => object
 const MAX_WAITING = 10_000
 /** The interval of pings. A connection without any message between two of them is broken. */
 const PING_MS = 30_000
-/** The prefix of the channels of addresses, whose events have the number of a state: several may have the same. */
+/** The prefix of the channels of addresses. Their events are numbered by state, so several events may have one number. */
 const ADDRESS_CHANNEL = 'address:'
 
 interface Message {

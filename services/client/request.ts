@@ -40,7 +40,7 @@ export class ExplorerError extends Error {
     super(message, options)
   }
 
-  /** True if the same request may succeed later. */
+  /** True if the request may succeed later. */
   get isTemporary(): boolean {
     return [0, 200, 429, 502, 503, 504].includes(this.status)
   }
@@ -84,7 +84,7 @@ export class Requester {
     }
   }
 
-  /** @param body that of a POST request. */
+  /** @param body of a POST request. */
   async #once(url: string, body: string | undefined, { signal, minHeight }: RequestOptions): Promise<object> {
     const { token, fetch: send = fetch } = this.options
     const headers: Record<string, string> = {}

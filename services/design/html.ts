@@ -6,8 +6,10 @@ export class Html {
 export type Part = Html | string | number | undefined | readonly Part[]
 
 /**
- * Returns the elements of a page's scripts by their URLs: that of the theme runs before the page is shown, the other one after it is read.
- * Not a template: deploy/build.mjs cannot compile those that end a script without a package of helpers.
+ * Returns the script elements of a page: the theme's script runs before the page is shown, the main script after it is parsed.
+ * Not a template: deploy/build.mjs cannot compile templates that end a script without a package of helpers.
+ * @param theme URL.
+ * @param main URL.
  */
 export function scripts(theme: string, main: string): Html {
   const later = `<script src="${escapeHtml(main)}" type="module"></script>`

@@ -39,7 +39,7 @@ export interface DocsOptions {
   readonly explorerPort?: number | undefined
   readonly agentApiKey?: string | undefined
   readonly trustedProxyHops?: number
-  /** If left out, there is no limit; the same for `chatLimit`. */
+  /** Not set: no limit, as for `chatLimit`. */
   readonly askLimit?: Limit | undefined
   readonly chatLimit?: Limit | undefined
   /** Milliseconds between two scans of the content folder. */

@@ -1,6 +1,6 @@
 /**
  * The process of the engine: the `local` main of ClickHouse from libchdb, with a query that starts the listeners and then
- * reads a pipe until its end. The arguments are those of ClickHouse. When standard input of this process ends, because the
+ * reads a pipe until its end. The arguments are ClickHouse's. When standard input of this process ends, because the
  * parent closes it or dies, ClickHouse shuts down cleanly.
  */
 import { closeSync } from 'node:fs'

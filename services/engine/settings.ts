@@ -17,7 +17,7 @@ const MERGES_NICE = 10
  * processes. The numbers of free entries of the merge tree fit the size of the pool: with their defaults (8, 20, 25) a pool of 4
  * would never mutate.
  * @param run identifies this start of the engine.
- * @param memoryBytes half of the machine's memory by default, for the same reason.
+ * @param memoryBytes half of the machine's memory by default, because other processes share the machine.
  */
 export function engineSettings(
   run: string,
@@ -57,7 +57,7 @@ export function engineSettings(
 }
 
 export interface Settings {
-  /** An element, or several of the same name. */
+  /** An element, or several elements with one name. */
   readonly [name: string]: Setting | readonly Setting[]
 }
 

@@ -10,8 +10,8 @@ export const codingFor = (body: { readonly length: number }, header: string): Co
 const chosen = new Map<string, Coding | undefined>()
 
 /**
- * Returns the coding that an Accept-Encoding header prefers: the one of the highest weight, Brotli if they are equal; undefined for
- * the body as it is.
+ * Returns the coding with the highest weight in an Accept-Encoding header, Brotli if weights are equal; undefined for the body as
+ * it is.
  */
 export function preferredCoding(header: string): Coding | undefined {
   if (header === '') return undefined

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { coded, StartRefused } from '../../pipelines/errors.js'
 
 const POM = fileURLToPath(new URL('./pom.xml', import.meta.url))
-/** The dependency plugin with its version: the default version depends on that of Maven. */
+/** The dependency plugin with its version, because the default version depends on the version of Maven. */
 const PLUGIN = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1'
 /** The maximum time of the download (45 files, 43 MB). */
 const INSTALL_MS = 600_000

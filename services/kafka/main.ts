@@ -17,8 +17,8 @@ const START_MS = 60_000
 await runService('kafka', run, { stopDeadlineMs: 60_000 })
 
 /**
- * Runs Apache Kafka on loopback, in DATA_DIR/kafka, with `--brokers N` brokers (1, or 3 with replication), and restarts those
- * that exit. Ports and data persist. Prints the process of each broker, and `ready kafka://…` for LOG_URL.
+ * Runs Apache Kafka on loopback, in DATA_DIR/kafka, with `--brokers N` brokers (1, or 3 with replication), and restarts
+ * brokers that exit. Ports and data persist. Prints the process of each broker, and `ready kafka://…` for LOG_URL.
  */
 async function run({ config, logger, signal, args }: ServiceContext): Promise<void> {
   const folder = join(config.dataDir, 'kafka')
@@ -71,7 +71,7 @@ interface Cluster {
   readonly plans: readonly BrokerPlan[]
 }
 
-/** Returns the cluster of the last start, or a new one. Ports must not change: the data of each broker contain those of the others. */
+/** Returns the cluster of the last start, or a new one. Ports must not change: each broker stores the ports of all brokers. */
 async function cluster(folder: string, count: number): Promise<Cluster> {
   const file = join(folder, 'cluster.json')
   const before = await readFile(file, 'utf8').catch(() => undefined)

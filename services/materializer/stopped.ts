@@ -15,8 +15,8 @@ interface StoppedOptions {
 }
 
 /**
- * Waits without applying events and reports the reason every 30 seconds: a restart would find the same event, and the operator
- * has to decide. No heartbeat is applied meanwhile, so `indexerStatus` becomes `stalled`.
+ * Waits without applying events and reports the reason every 30 seconds: a restart would find the invalid event again, and the
+ * operator has to decide. No heartbeat is applied meanwhile, so `indexerStatus` becomes `stalled`.
  * @returns the name of the successor if the database hands over, undefined if the signal aborts.
  */
 export async function waitStopped(

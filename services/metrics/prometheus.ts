@@ -80,7 +80,7 @@ export class Durations {
   }
 }
 
-/** The function that makes one value of those of several processes; the sum for counters, histograms and most gauges. */
+/** The function that combines the values of several processes; the sum for counters, histograms and most gauges. */
 export type Combination = Extract<Aggregator, 'sum' | 'min' | 'max'>
 
 /** The values of all metrics of a process, which can be sent to another process. */
@@ -89,7 +89,7 @@ export type MetricSnapshot = readonly MetricObjectWithValues<MetricValueWithName
 /** The functions for metrics of Node.js for which the library has an average, which hides a busy process, or none. */
 const OF_NODE: Partial<Record<Aggregator, Combination>> = { average: 'max', omit: 'min' }
 
-/** The metrics of a process: those of Node.js, and those that a subclass adds. The only importer of Prometheus' client. */
+/** The metrics of a process: Node.js' metrics and a subclass's. This file is the only importer of Prometheus' client. */
 export class MetricSet {
   readonly #prefix: string
   readonly #registry = new Registry()
@@ -204,7 +204,7 @@ export class MetricSet {
   }
 }
 
-/** Returns the metrics of several processes as those of one. */
+/** Merges the metrics of several processes, as if they were one process. */
 export function combined(snapshots: readonly MetricSnapshot[]): Promise<MetricSnapshot> {
   return snapshotOf(AggregatorRegistry.aggregate([...snapshots]))
 }

@@ -66,8 +66,8 @@ export async function untilAborted(signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Runs a command of the operator and exits with the status that it returns, or with the one that `statusOf` returns for its
- * error, which is printed.
+ * Runs a command of the operator and exits with the status that it returns. Prints an error, and exits with the status that
+ * `statusOf` returns for it.
  */
 export async function runCommand(
   name: string,

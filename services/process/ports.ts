@@ -18,8 +18,8 @@ export class PortTaken extends coded('HW_PORT_IN_USE', StartRefused) {
 }
 
 /**
- * Ports below those that operating systems give to outgoing connections (Linux: from 32768): a port of those that is free now may be
- * in use by a connection of any process before the caller listens.
+ * Ports below the range that operating systems give to outgoing connections (Linux: from 32768): a port of that range may be free
+ * now, and in use by a connection of any process before the caller listens.
  */
 const FREE_PORTS = { from: 12_000, to: 32_000 }
 const TRIES = 100
@@ -42,7 +42,7 @@ export async function freePort(host = '127.0.0.1', range = FREE_PORTS): Promise<
   }
 }
 
-/** Returns a port after checking that it is free; for port 0 one that is free now. @throws PortTaken, StartRefused. */
+/** Returns a port after checking that it is free; for port 0 a port that is free now. @throws PortTaken, StartRefused. */
 export async function availablePort(port: number, host: string, what: string): Promise<number> {
   if (port === 0) return freePort(host)
   await assertPortFree(port, host, what)

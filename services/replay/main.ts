@@ -67,7 +67,7 @@ async function main(): Promise<number> {
       throw new CannotReplay(
         to < 0 ? 'nothing is indexed yet' : `there are no blocks from ${String(from)} to ${String(to)}`,
       )
-    // Not the height of the tip, which is higher when the same command continues.
+    // Not the height of the tip, which is higher when the command continues.
     const job = `${db.name} ${String(from)} ${String(upTo ?? 'tip')}`
     const state = new Resume(join(config.dataDir, 'replay.json'), job)
     const next = values.restart === true ? from : Math.max(from, (await state.done()) + 1)

@@ -1,6 +1,6 @@
 import { readFile, rm, writeFile } from 'node:fs/promises'
 
-/** The progress of a replay in a file, so that the same command continues after the process was killed. */
+/** The progress of a replay in a file, so that the command continues after the process was killed. */
 export class Resume {
   constructor(
     private readonly file: string,

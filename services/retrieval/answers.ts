@@ -47,8 +47,8 @@ export function pageHits(lookup: Lookup, limit: number): PageHits[] {
 }
 
 /**
- * Returns the first chunks of a page, so many as are shown. If none of them contains the rarest of the question's terms on the page,
- * the first one that does is shown in place of the last: otherwise the page would not show why it was found.
+ * Returns the first SECTIONS_SHOWN chunks of a page. If none of them contains the rarest of the question's terms on the page, the
+ * first chunk with that term replaces the last: otherwise the page would not show why it was found.
  */
 function withRarest(snapshot: Snapshot, chunks: readonly number[], weights: TermWeights): number[] {
   const shown = chunks.slice(0, SECTIONS_SHOWN)
@@ -78,7 +78,7 @@ function hitMessage({ kind, headingId, text, marks }: Hit): MessageInitShape<typ
   return { kind: kind === 'heading' ? Hit_Kind.HEADING : Hit_Kind.TEXT, headingId, text, marks: [...marks] }
 }
 
-/** Headings of a section that states a problem, and of the one beside it that solves it, as pages about errors have them. */
+/** Headings of a section that states a problem, and of the section beside it with the solution, as on pages about errors. */
 const PROBLEM = /^(?:issue|problem|symptom|error)s?$/i
 const SOLUTION = /^(?:solution|fix|resolution|workaround)(?:e?s)?$/i
 /** Keeps sections apart that contain none of the words. */
@@ -132,7 +132,7 @@ function measured(
 
 /**
  * Returns the first passage under the heading of a solution, if a passage is under the heading of a problem beside it: a question is
- * nearest to the statement of its problem. Both belong together, so the measures are those of the problem.
+ * nearest to the statement of its problem. Both belong together, so the passage gets the measures of the problem.
  */
 function solutionOf({ chunks, pageOf }: Snapshot, problem: number): number | undefined {
   const { path } = chunks[problem] ?? { path: [] }

@@ -83,7 +83,7 @@ export function retrievalService(indexed: Indexed, metrics: Metrics): RpcService
   })
 }
 
-/** Returns the status of the index; while the pages are being read, that of an empty one. */
+/** Returns the status of the index; of an empty index while the pages are being read. */
 export function statusOf({ content, retrieval }: Indexed): RetrievalStatus & { reading?: JobProgress } {
   if (retrieval !== undefined) return retrieval.status()
   return {

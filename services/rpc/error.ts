@@ -22,7 +22,7 @@ export class RpcError extends coded<ErrorCode>('HW_RPC_FAILED') {
    * @param code sent as the trailer `code`.
    * @param details the message for people, without internal information.
    * @param trailers metadata to send with it, names in lower case.
-   * @param status never OK; by default the one that corresponds to the code.
+   * @param status never OK; by default the status that corresponds to the code.
    */
   constructor(
     override readonly code: ErrorCode,

@@ -213,7 +213,7 @@ function drained(call: ServerWritableStream<Message, Message | Buffer>, signal: 
   })
 }
 
-/** Returns the failure of a call whose response finds no room among those that clients have not read. */
+/** Returns the failure of a call whose response finds no room among the responses that clients have not read. */
 const overloaded = (): RpcError =>
   new RpcError('HW_OVERLOADED', 'Overloaded, try again later', { 'retry-after-ms': '1000' })
 

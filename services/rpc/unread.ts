@@ -7,7 +7,7 @@ interface Unread {
   readonly end: () => void
 }
 
-/** The bytes that may wait for all clients together: as for those of the feed, a fraction of the memory of an explorer. */
+/** The bytes that may wait for all clients together: a fraction of the memory of an explorer, like the limit of the feed. */
 const MAX_BYTES = 64 * 2 ** 20
 /** The size up to which a response is always sent: clients that do not read large ones must not keep others from small ones. */
 const MAX_UNCOUNTED_BYTES = 16 * 1024

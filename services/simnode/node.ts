@@ -83,7 +83,7 @@ export class Simnode {
     this.tipWaits.changed()
   }
 
-  /** Starts over with genesis only, like a node that has lost its data. The seed stays the same by default. */
+  /** Starts over with genesis only, like a node that has lost its data. The seed does not change by default. */
   empty(seed = this.chain.seed): void {
     const { network, store, keyring } = this.chain
     const { dataDir } = this.#options
@@ -121,7 +121,7 @@ export class Simnode {
 
   #rpcOf(chain: SimChain): Rpc {
     const simulation = new Simulation(chain, this.#options)
-    // After the watcher of the simulation, so that the mempool is that of the new tip.
+    // After the watcher of the simulation, so that the mempool is up to date with the new tip.
     this.#unwatch = chain.watch(() => {
       this.tipWaits.changed()
     })

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 
 /**
- * Deterministic random numbers (xoshiro128**): the same seed results in the same chain on every machine and Node version.
+ * Deterministic random numbers (xoshiro128**): a seed results in the same chain on every machine and Node version.
  */
 export class Random {
   #a: number

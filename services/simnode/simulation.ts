@@ -102,7 +102,7 @@ export class Simulation {
     return target
   }
 
-  /** Adds new transactions to the mempool. @returns the number of those that found a coin to spend. */
+  /** Adds new transactions to the mempool. @returns the number of transactions that found a coin to spend. */
   enter(count: number): number {
     const random = this.#random()
     let entered = 0

@@ -25,7 +25,7 @@ const DOCS_MEMORY = ['--max-old-space-size=192', '--max-semi-space-size=1']
 
 await runService('start', run, { stopDeadlineMs: 6 * SERVICE_STOP_MS + ENGINE_STOP_MS + 5000 })
 
-/** Starts all processes that no URL replaces, prints the ready line, restarts those that exit, and stops them in reverse order. */
+/** Starts all processes that no URL replaces, prints the ready line, restarts processes that exit, and stops them in reverse order. */
 async function run(context: ServiceContext): Promise<void> {
   const { config, signal } = context
   await mkdir(config.dataDir, { recursive: true })

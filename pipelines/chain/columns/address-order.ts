@@ -28,7 +28,7 @@ export interface AddressRange {
   /** The lowest and the highest key. */
   readonly first: bigint
   readonly last: bigint
-  /** Returns whether the address of a script with such a key begins as the text. */
+  /** Returns whether the address of a script, whose key is in the range, begins as the text. */
   readonly begins: (script: Buffer) => boolean
 }
 

@@ -7,8 +7,8 @@ import type { TxOutput } from '../transaction.js'
 export const MAX_PAYOUTS = 32
 
 /**
- * Returns the scripts with an address that a coinbase pays, those of the largest outputs first, and of equal ones in the order of
- * the outputs. Outputs without value do not count.
+ * Returns the scripts with an address that a coinbase pays, ordered by the value of their output, largest first; scripts of equal
+ * outputs keep the order of the outputs. Outputs without value do not count.
  */
 export function payoutsOf(outputs: readonly TxOutput[], network: Network): Buffer[] {
   return outputs

@@ -25,7 +25,7 @@ const DRAFT = '.part'
 /**
  * Parsed files on disk, which any number of processes share. The name of an entry is the hash of everything that determines its
  * contents (`keyOf`), so an entry is never out of date, and processes that write the same entry write the same bytes. Each entry
- * begins with its checksum: one that was truncated or altered does not exist. An error of the file system is logged once, and then
+ * begins with its checksum: a truncated or altered entry counts as missing. An error of the file system is logged once, and then
  * everything works as with an empty cache.
  */
 export class DraftCache {

@@ -100,7 +100,7 @@ class Conversion implements Converter {
         return this.#paragraph(node.children, node, isFlow)
       default:
         if (!('children' in node)) return [node]
-        // Children are replaced only by nodes that are valid in the same position.
+        // Children are replaced only by nodes that are valid in their position.
         return [
           {
             ...node,

@@ -5,7 +5,7 @@ import { visit } from 'unist-util-visit'
 
 declare module 'mdast' {
   interface HeadingData {
-    /** The id, if it is not the one that github-slugger generates from the titles in order. */
+    /** The id, if it differs from the id that github-slugger generates from the titles in order. */
     ownId?: string
     /** The id that its author wrote. */
     writtenId?: string
@@ -22,8 +22,8 @@ const CUSTOM = /\s*\[#([^\]\s]+)\]\s*$/
 
 /**
  * Sets the id of every heading once, so that the toc, the structured data, the Markdown and the HTML agree: the id of
- * `## Title [#id]`, otherwise the one of github-slugger. Ids are unique on a page: written ids are assigned first, then the others
- * in order.
+ * `## Title [#id]`, otherwise the id of github-slugger. Ids are unique on a page: written ids are assigned first, then generated
+ * ids in order.
  */
 export function setHeadingIds(root: Root): void {
   const headings: { heading: Heading; written: string | undefined }[] = []

@@ -59,7 +59,7 @@ const classOf = ({ attributes }: Jsx): string | undefined => {
   return typeof found?.value === 'string' ? found.value : undefined
 }
 
-/** Returns the nearest descendants with a matching name, at any depth, but not those inside another match. */
+/** Returns the nearest descendants with a matching name, at any depth, without descendants of a match. */
 export function elements(node: Jsx, name: RegExp): Jsx[] {
   const within = (nodes: readonly RootContent[]): Jsx[] =>
     nodes.flatMap((each) => {

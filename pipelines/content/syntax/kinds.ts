@@ -1,6 +1,6 @@
 import type { ContainerKind } from './containers.js'
 
-/** The components of documentation sites that mean the same, by the last part of their name. */
+/** The kind of each component of documentation sites, by the last part of the component's name. */
 const KINDS: readonly (readonly [ContainerKind, RegExp])[] = [
   ['tabs', /^(?:Tabs|TabGroup|TabView|CodeGroup|CodeTabs|CodeBlockTabs)$/],
   ['tab', /^(?:Tab|TabItem|TabPanel|TabsContent|CodeBlockTab|CodeGroupItem)$/],
@@ -15,7 +15,7 @@ const KINDS: readonly (readonly [ContainerKind, RegExp])[] = [
 ]
 
 interface Callout {
-  /** One of five designs, those of GitHub's alerts. */
+  /** One of the five designs of GitHub's alerts. */
   readonly variant: string
   readonly word: string
 }

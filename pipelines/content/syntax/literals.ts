@@ -91,7 +91,7 @@ const isPrintable = (value: Literal | undefined): value is string | number =>
 const nameOfKey = (key: { type: string; name?: string; value?: unknown }): string | undefined =>
   key.type === 'Identifier' ? key.name : key.type === 'Literal' ? String(key.value) : undefined
 
-/** Returns the node that an element would be outside of an expression, for the same treatment. */
+/** Converts an element in an expression to the node that it would be outside of it, so that both are converted alike. */
 function jsxOf(element: JSXElement): Jsx {
   const { openingElement } = element
   return {

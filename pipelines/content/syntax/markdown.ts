@@ -27,7 +27,7 @@ const CONTAINER = /^[ \t]*(:{3,})/
 
 /**
  * Returns the tree of a Markdown text; of the positions, only the first lines of links, paragraphs and HTML. A long text is parsed in
- * parts, which limits the memory to that of one part and of the tree. A part begins at a heading or a word at the start of a line
+ * parts, which limits the memory to one part and the tree. A part begins at a heading or a word at the start of a line
  * after an empty line. Only fenced code, containers and HTML can continue across such a line; they are not split.
  * @param hasContainers whether `:::` begins a container.
  */
@@ -71,7 +71,7 @@ function isOpen(last: RootContent | undefined, part: string): boolean {
 
 const LOCATED = /^(?:link|definition|paragraph|html|containerDirective)$/
 
-/** Reduces the positions of a node and those inside it to lines. @param before number of lines before the text that was parsed. */
+/** Reduces the positions of a node and of its descendants to lines. @param before number of lines before the text that was parsed. */
 function withLines<T extends RootContent>(node: T, before: number): T {
   const { position } = node
   // The first line is all that is read; whole positions would take more memory than the texts.

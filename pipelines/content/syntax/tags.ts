@@ -59,7 +59,7 @@ function addHtml(value: string, add: (node: RootContent) => void): void {
   )
 }
 
-/** Closes the innermost open element with a name, and those inside it. A closing tag without an opening one is dropped. */
+/** Closes the innermost open element with a name, and its open descendants. A closing tag without an opening tag is dropped. */
 function close(name: string, open: Open[]): void {
   const at = open.findLastIndex(({ node }) => node.name === name)
   if (at >= 0) open.splice(at)

@@ -19,8 +19,8 @@ export interface LeaseParts {
 }
 
 /**
- * A membership of a consumer group on a topic with one partition. The member that the partition is assigned to leads, the others
- * stand by. It fetches nothing, because readers read by position: the group only elects the leader, and serves lag monitors.
+ * A membership of a consumer group on a topic with one partition. The member that the partition is assigned to leads, all other
+ * members stand by. It fetches nothing, because readers read by position: the group only elects the leader, and serves lag monitors.
  */
 export class KafkaLease implements Lease {
   readonly isExclusive = true

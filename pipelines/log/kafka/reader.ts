@@ -20,7 +20,7 @@ export class KafkaReader {
   readonly #cluster: Cluster
   readonly #topic: string
   #connected: Promise<void> | undefined
-  /** Records of the last fetch that were not read yet, all those from `from` on: brokers send whole batches only. */
+  /** Records of the last fetch that were not read yet, the first at position `from`: brokers send whole batches only. */
   #window: { readonly from: number; readonly records: readonly LogRecord[] } = { from: 0, records: [] }
   #queue: Promise<unknown> = Promise.resolve()
 
@@ -85,7 +85,7 @@ export class KafkaReader {
       if (bytes >= maxBytes) break
     }
     const from = (records.at(-1)?.position ?? position - 1) + 1
-    // Records are usually read once: those before the reader must not stay in memory.
+    // Records are usually read once: records before the reader's position must not stay in memory.
     this.#window = { from, records: this.#window.records.slice(start + records.length) }
     return records
   }

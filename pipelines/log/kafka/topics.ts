@@ -9,7 +9,7 @@ import { RETENTION_MS, type Topic, TOPICS } from '../port.js'
  * settings accepts it. content/decisions/0013 explains why blocks are not split.
  */
 export const MAX_BATCH_BYTES = 64 << 20
-/** The maximum time span of a segment: Kafka deletes whole segments only, and never the one that is being written. */
+/** The maximum time span of a segment: Kafka deletes whole segments only, and never the segment that is being written. */
 const SEGMENT_MS = 3_600_000
 const MAX_REPLICAS = 3
 /** The maximum wait for new topics to appear on a broker, and the interval between checks: an overloaded cluster takes long. */

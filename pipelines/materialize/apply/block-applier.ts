@@ -57,7 +57,7 @@ export class BlockApplier {
   #touch = 0
 
   constructor(
-    /** The rows to which those of the blocks are added. */
+    /** Receives the rows of the blocks. */
     private readonly rows: CumulativeRows,
     private readonly scriptChanges: ScriptChanges,
     /** The scripts of the script changes before the next block; updated by `apply`. */

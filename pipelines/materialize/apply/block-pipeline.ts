@@ -11,9 +11,9 @@ export const BATCH_EVENTS = 1000
 export const BATCH_BYTES = 8 << 20
 /** The number of scripts whose totals the writer of a pipeline caches: some 100 MB when full. */
 export const CACHED_SCRIPTS = 250_000
-/** The number of blocks per job of the other thread. */
+/** The number of blocks per job of the preparing thread. */
 const BLOCKS_AT_ONCE = 50
-/** The number of blocks that are prepared on this thread, because sending them to the other one would take longer. */
+/** The number of blocks that are prepared on the main thread, because sending them to the preparing thread would take longer. */
 const FEW_BLOCKS = 4
 /** The number of jobs that may wait for their results to be applied: the thread always has work, and is never far ahead. */
 const MAX_PENDING = 2
@@ -40,9 +40,9 @@ export interface BlockPipelineParts {
 }
 
 /**
- * Writes the rows of consecutive blocks, in three stages that run at the same time: the other thread derives what does not depend
- * on the chain below a block, this one applies what does, and ClickHouse inserts the rows of the blocks before. After an error
- * the pipeline must be replaced, once `settled` has resolved.
+ * Writes the rows of consecutive blocks, in three stages that run at the same time: a preparing thread derives the columns that do
+ * not depend on the chain below a block, the main thread adds the columns that do, and ClickHouse inserts the rows of earlier
+ * blocks. After an error the pipeline must be replaced, once `settled` has resolved.
  */
 export class BlockPipeline {
   readonly #parts: BlockPipelineParts
@@ -63,7 +63,7 @@ export class BlockPipeline {
   }
 
   /**
-   * Adds a block on top of those before.
+   * Adds a block, whose parent is the block of the previous call.
    * @param submits false to keep this and the blocks before it removable.
    * @throws PoisonEvent for an invalid block, of this or of an earlier call; and the errors of inserts.
    */
@@ -104,7 +104,7 @@ export class BlockPipeline {
     await this.#running.catch(() => undefined)
   }
 
-  /** Stops the other thread, if it runs; the next large number of blocks starts it again. */
+  /** Stops the preparing thread, if it runs; the next large number of blocks starts it again. */
   async rest(): Promise<void> {
     const maker = this.#maker
     this.#maker = undefined
@@ -129,7 +129,8 @@ export class BlockPipeline {
   }
 
   /**
-   * Looks up scripts while blocks below are applied, so that these do not wait for it: all that are not touched by those.
+   * Looks up the scripts of a job while the jobs below are applied, so that the query delays none of them. Leaves out scripts
+   * that a job below touches.
    * @param below the jobs that are not applied yet.
    */
   async #lookUp(made: Promise<Made>, below: readonly PendingBlocks[]): Promise<LookedUp> {

@@ -28,7 +28,7 @@ const TX = new Selection(TXS.columns)
 
 /** The number of transactions from which on a script's totals are read by a separate query, from the end of its history. */
 const LONG_HISTORY = 1_000
-/** The number of such queries at once. */
+/** The number of simultaneous queries for totals of scripts. */
 const ALONE_AT_ONCE = 8
 
 const NOTHING_LOOKED_UP: LookedUp = { requested: new Set(), written: new Set() }
@@ -81,13 +81,13 @@ export class BlockWriter {
     this.#left = []
   }
 
-  /** Notes that a block has left the chain. Call it after its rows and those of the blocks below it are written. */
+  /** Notes that a block has left the chain. Call it after the rows of the block and of all blocks below it are written. */
   disconnected(block: BlockId): void {
     this.#leftFrom = Math.min(this.#leftFrom, block.height)
     this.#left.push(block)
   }
 
-  /** Drops cached totals of scripts that were touched by blocks that have left the chain, once for all such blocks. */
+  /** Drops cached totals of scripts that were touched by blocks that have left the chain, in one pass for all these blocks. */
   #dropLeft(): void {
     if (this.#leftFrom === Number.POSITIVE_INFINITY) return
     for (const [hash, { height }] of [...this.#cache.entries()])
@@ -109,8 +109,8 @@ export class BlockWriter {
   }
 
   /**
-   * Adds the rows of consecutive blocks to those that will be passed to `insert`. With the cache, blocks can be applied before
-   * those below them are inserted, as long as the cache has room for all scripts that are not in the tables yet, and `forget`
+   * Adds the rows of consecutive blocks to the rows for the next `insert`. With the cache, blocks can be applied before the blocks
+   * below them are inserted, as long as the cache has room for all scripts that are not in the tables yet, and `forget`
    * and `disconnected` are not called.
    * @param lookedUp scripts of these blocks that no block touches that was applied since `lookUp` was called.
    * @returns the sums after each block, and the number of scripts that they touch.
@@ -162,7 +162,7 @@ export class BlockWriter {
 
   /**
    * Inserts rows, `blocks` before all others: thus every block with rows is listed there, and can be recognised as stale.
-   * @throws BlockTagRepeated before all other rows, if their blocks cannot be distinguished from those of another block.
+   * @throws BlockTagRepeated, before any row but `blocks` is written, if another block of a height has the tag of a block.
    */
   async insert(
     applied: CumulativeRows,
@@ -230,8 +230,8 @@ export class BlockWriter {
   }
 
   /**
-   * Writes the rows of blocks, of any branch, again that a power failure may have lost. Afterwards those of the chain must be
-   * written again: `txs` names the block that was written last.
+   * Writes the rows of blocks of any branch again that a power failure may have lost. Afterwards the blocks of the chain must be
+   * written again, because `txs` names the block that was written last.
    */
   async restore(
     blocks: readonly ConnectedBlock[],
@@ -263,7 +263,7 @@ export class BlockWriter {
     return { found: await this.#load(known, filter, cached), unknown }
   }
 
-  /** Looks up those of some scripts that are not cached, for a later `apply`. */
+  /** Looks up the scripts that are not cached, for a later `apply`. */
   async lookUp(hashes: readonly string[]): Promise<LookedUp> {
     const requested = hashes.filter((hash) => !this.#cache.has(hash))
     return { requested: new Set(requested), written: await this.#written(requested) }

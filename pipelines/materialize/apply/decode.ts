@@ -26,7 +26,7 @@ export function decodeEvent({ position, value }: LogRecord): ChainEvent {
   }
 }
 
-/** Decodes a block. @throws PoisonEvent if it is not the one that the event names, or if its inputs and prevouts do not match. */
+/** Decodes a block. @throws PoisonEvent if its hash is not the event's, or if its inputs and prevouts do not match. */
 export function decodeBlock(position: number, event: BlockConnected, network: Network): ConnectedBlock {
   const block = parse(position, event, network)
   const hash = hexOf(event.hash)

@@ -14,7 +14,7 @@ import {
 } from '../../tables/schema.js'
 import type { PreparedBlock, PreparedTx } from './script-book.js'
 
-/** Rows as they are sent between threads: the number and the bytes of those of each table. */
+/** Rows as they are sent between threads: for each table the number of rows, and their bytes. */
 export type MadeRows = readonly {
   readonly name: string
   readonly length: number

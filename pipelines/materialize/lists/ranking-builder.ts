@@ -233,8 +233,8 @@ export class RankingBuilder extends ListBuilder {
   }
 
   /**
-   * Drops rankings other than the newest one of the chain and the newest final one (which a reorganisation makes the newest
-   * again), some minutes after they were superseded. The next cleaning drops their rows, and those of dropped builds.
+   * Drops rankings other than the chain's newest ranking and its newest final ranking (which a reorganisation makes the newest
+   * again), some minutes after they were superseded. The next cleaning drops the rows of dropped rankings and builds.
    */
   async #clean(): Promise<void> {
     const now = performance.now()

@@ -18,7 +18,7 @@ import { ListBuilder } from './list-builder.js'
 const LIST_TAIL = 1_000
 /** The maximum number of rows of a new list per change: a longer list is built after more changes. */
 const ROWS_PER_CHANGE = 8
-/** The number of scripts whose changes are counted, those changed last. */
+/** The number of scripts whose changes are counted. The script that was changed longest ago is dropped first. */
 const COUNTED_SCRIPTS = 50_000
 const MAX_SCRIPTS = 10_000
 /** The number of rows that one step searches for scripts with many changes. */
@@ -101,7 +101,7 @@ export class UnspentLister extends ListBuilder {
     return this.#options.retryMs
   }
 
-  /** Searches the next range of scripts for those with many changes, however old. */
+  /** Searches the next range of scripts for scripts with many changes, however old. */
   async #search(): Promise<void> {
     const { tail, searchedRows } = this.#options
     const range = { from: this.#searched, rows: searchedRows, tail, most: MAX_SCRIPTS }

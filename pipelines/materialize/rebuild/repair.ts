@@ -55,8 +55,8 @@ export interface Rewriting {
 }
 
 /**
- * Writes the last blocks of a head's chain again, and all blocks from the first one of which a power failure has lost rows; of
- * those of other branches, which can still be read by hash, the rows that it may have lost.
+ * Writes the blocks of a head's chain again from the lowest block of which a power failure has lost rows, at least the last
+ * blocks; and the rows of blocks of other branches, which can still be read by hash, that the failure may have lost.
  */
 export async function repair(rewriting: Rewriting, head: Head, logger: Logger): Promise<void> {
   if (head.tipHeight < 0) return
@@ -77,7 +77,7 @@ export async function repair(rewriting: Rewriting, head: Head, logger: Logger): 
 
 /**
  * Writes the blocks of a head's chain above a height again, as far as the log contains them.
- * @param rewriting its chain must be that of the head.
+ * @param rewriting its `chain` must be the head's chain.
  * @returns the height above which all are written.
  * @throws as `BlockWriter.write`.
  */
@@ -89,8 +89,8 @@ export async function rewriteAbove(rewriting: Rewriting, head: Head, height: num
 }
 
 /**
- * Writes the rows of point tables of blocks again. Only of those that have a row in `blocks`: damage in the log may contain
- * others.
+ * Writes the rows of point tables of blocks again. Skips blocks without a row in `blocks`: damage in the log may contain blocks
+ * that were never indexed.
  */
 async function restore(
   { db, log, writer, chain: { network }, number }: Rewriting,
@@ -110,7 +110,7 @@ async function restore(
 
 /**
  * Writes the rows of consecutive blocks of a chain again.
- * @param positions of the events that connected them, those of the block at height `from` first.
+ * @param positions of the events that connected the blocks, lowest block (at height `from`) first.
  * @param onWritten called when the blocks up to a height are written.
  */
 export async function rewrite(
@@ -187,9 +187,9 @@ async function heldOf(log: EventLog, head: Head, wantedCount: number): ReturnTyp
 }
 
 /**
- * Returns the positions for a number of the highest blocks of a chain, or for those above the first one that the log lacks; and
- * the other blocks that the log contains above the parent of the lowest one, which are of other branches or repeated. Both are in
- * the order of the log.
+ * Returns the positions for a number of the highest blocks of a chain, or for the blocks above the highest block that the log
+ * lacks; and the other blocks that the log contains above the parent of the lowest block, which are of other branches or
+ * repeated. Both are in the order of the log.
  */
 async function heldPositions(
   log: EventLog,

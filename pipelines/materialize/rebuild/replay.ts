@@ -44,7 +44,7 @@ export async function replay(
     throw new CannotReplay(`heights must be from 0 to ${String(head.tipHeight)}, the lower one first`)
   let view = await loadChainView(db, head)
   await rewriteSpan({ db, log, view }, { from, to, progress })
-  // Rows in `txs` of blocks that have left the chain meanwhile may have replaced those of blocks of the chain.
+  // In `txs`, rows of blocks that have left the chain meanwhile may have replaced rows of blocks of the chain.
   for (let top = to; ; top = view.head.tipHeight) {
     const newest = await latestHead(db)
     if (newest === undefined) return
@@ -112,7 +112,7 @@ async function topAt(db: Database, view: ChainView, height: number): Promise<Cha
 }
 
 /**
- * Checks that a database can be built to replace the one that serves.
+ * Checks that a database can be built to replace the database that serves.
  * @throws CannotReplay if it cannot.
  */
 export async function assertBuildable(

@@ -35,8 +35,8 @@ export interface SuccessorOptions {
 }
 
 /**
- * Builds a second database from the log while the first one serves. It publishes the same heads as the first one, so that the
- * numbers of the feed, which derive from heads, are the same in both. When it is level, it replaces the first one in one step.
+ * Builds a second database from the log while the first database serves. Both publish the same heads, so that the numbers of the
+ * feed, which derive from heads, are equal too. When the second database is level, it replaces the first in one step.
  * Delivery: as the materializer's; after an interruption it continues from its newest head.
  */
 export class Successor {
@@ -72,7 +72,7 @@ export class Successor {
   }
 
   /**
-   * Builds the database, follows the first one until both have the same head, and switches.
+   * Builds the database, follows the first database until both have the same head, and switches.
    * @returns the head at the switch.
    * @throws Superseded if another process took over either of them; PoisonEvent; LogShrank; DatabaseUnavailable.
    */
@@ -186,7 +186,7 @@ export class Successor {
 
   /**
    * Returns the number of the next heads that events reach, and of the events up to the last of them; of all events if they reach
-   * none. Heads that were made from events of a lost log are published with the next one that was not.
+   * none. Heads that were made from events of a lost log are published with the next head from this log.
    */
   #reachedBy(events: readonly PositionedEvent[]): { readonly heads: number; readonly events: number } {
     const lastOf = new Map(events.map((event, index) => [orderOf(event), index]))

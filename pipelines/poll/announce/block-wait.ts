@@ -28,7 +28,7 @@ const MAX_EARLY = 3
 /**
  * Learns of new blocks by `waitfornewblock`, which occupies one of the node's RPC threads: there is at most one call at a time, on
  * a connection of its own, and none while the log is behind, when all threads fetch blocks. To keep this limit across restarts and
- * errors, a call is only sent when one that was abandoned before must have ended. The next call is sent before the poller fetches
+ * errors, a call is only sent when an earlier, abandoned call must have ended. The next call is sent before the poller fetches
  * the new block, so a block that follows at once is announced too.
  */
 export class BlockWait implements AnnouncementSource {

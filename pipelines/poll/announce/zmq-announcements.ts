@@ -10,7 +10,7 @@ export interface ZmqAnnouncementsOptions {
   readonly open?: typeof openZmq
 }
 
-/** Topics of Bitcoin Core, of which the node publishes those that it is configured for. */
+/** Topics of Bitcoin Core. A node publishes only the topics that it is configured for. */
 const TOPICS = ['hashblock', 'hashtx', 'sequence']
 /** Bytes 33 of `sequence`: a block was connected or disconnected. Others are about the mempool. */
 const CONNECTED = 'C'.charCodeAt(0)

@@ -44,7 +44,7 @@ type Payload = NonNullable<MessageInitShape<typeof ChainEventSchema>['event']>
 export const MAX_BATCH_BYTES = 8 * 2 ** 20
 
 /**
- * The only writer of topic `chain`. Numbers events by (epoch, sequence), marks those after which the state may be published, and
+ * The only writer of topic `chain`. Numbers events by (epoch, sequence), marks events after which the state may be published, and
  * stops writing when a newer poller has started. Memory changes only after the log contains the change.
  */
 export class ChainWriter {
@@ -193,7 +193,7 @@ export class ChainWriter {
     for await (const { position, event } of written) {
       const { epoch, kind } = noteOf(position, event)
       if (epoch > this.#epoch) throw new SupersededError(this.#epoch, epoch)
-      // Two pollers that start at once may choose the same epoch; the one that wrote later notices, and chooses the next.
+      // Two pollers that start at once may choose the same epoch; the poller that wrote later notices, and chooses the next.
       if (epoch === this.#epoch && kind !== 'epoch') {
         throw new LogMovedError(
           `position ${String(position)} holds an event of this epoch that this poller did not write`,

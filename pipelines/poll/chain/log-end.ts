@@ -98,7 +98,7 @@ async function foldBack(log: EventLog, position: number, network: Network): Prom
     newestFirst.push(note)
     if (newestFirst.length < checkAt) continue
     const fold = foldForward(newestFirst)
-    // Events within a batch of the oldest one read may be retries, or those of a poller that was superseded further back.
+    // Events within a batch of the oldest event read may be retries, or events of a poller that was superseded further back.
     const certainFrom = note.position + MAX_BATCH
     const settledAt = fold.settledWork === undefined ? fold.settledChange : fold.change
     if ((settledAt?.position ?? -1) >= certainFrom) return fold
@@ -108,8 +108,8 @@ async function foldBack(log: EventLog, position: number, network: Network): Prom
 }
 
 /**
- * Applies events as every consumer does (see `ChainReader`): drops those of older epochs, duplicates, and those that do not
- * follow; an epoch that resumes supersedes the events after its block.
+ * Applies events as every consumer does (see `ChainReader`): drops duplicates, events of older epochs, and events that do not
+ * follow their predecessor; an epoch that resumes supersedes the events after its block.
  */
 function foldForward(newestFirst: readonly ChainNote[]): Fold {
   const fold: Fold = { ...{ epoch: 0, generation: 0, settledWork: undefined }, ...NO_CHANGE }

@@ -61,8 +61,8 @@ export class DamageReports {
   }
 
   /**
-   * Returns the newest report, unless a head, a heartbeat or an epoch that resumes came after it. A report of the same damage as
-   * before the last repair is held back, longer each time.
+   * Returns the newest report, unless a head, a heartbeat or an epoch that resumes came after it. A report of damage that the last
+   * repair was to heal is held back, longer each time.
    */
   async unanswered(): Promise<DamageReport | undefined> {
     await this.#follow()

@@ -30,7 +30,7 @@ interface Sources {
 }
 
 /**
- * Returns the block at which a new epoch has to resume to repair reported damage: the highest one that log, index and node share.
+ * Returns the block at which a new epoch has to resume to repair reported damage: the highest block that log, index and node share.
  * @throws WrongChainError if the node or the log is of another chain than the index; PrunedNodeError; UnsteadyNodeError if the
  * node is behind the index's final block.
  */

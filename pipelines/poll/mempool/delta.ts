@@ -44,7 +44,7 @@ export function mempoolChange(known: ReadonlyMap<string, unknown>, listed: reado
   return { entered, left: [...known.keys()].filter((txid) => !there.has(txid)) }
 }
 
-/** Compares transactions by the time at which the node received them; those of the same second by their ids. */
+/** Compares transactions by the time at which the node received them; transactions of one second by their ids. */
 export function bySeen(one: MempoolTx, other: MempoolTx): number {
   return one.firstSeen - other.firstSeen || (one.txid < other.txid ? -1 : 1)
 }

@@ -22,7 +22,7 @@ export interface MempoolFetchSources {
 
 /**
  * Fetches transactions of the node's mempool, in the order in which the node received them. Skips transactions that have left it
- * meanwhile, and those that cannot be parsed.
+ * meanwhile or cannot be parsed.
  */
 export async function fetchMempoolTxs(
   txids: readonly string[],

@@ -117,7 +117,7 @@ export class MempoolFollower {
 
   /**
    * Returns why transactions have left. Blocks, replacements and age are certain. Otherwise the node has dropped them because its
-   * mempool is full, if it requires higher fees of new ones than of those that it relays, as it then does for hours.
+   * mempool is full, if the fee rate that it requires exceeds the minimum for relaying, as it then does for hours.
    */
   async #causes(
     left: readonly string[],

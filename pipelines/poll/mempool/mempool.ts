@@ -99,7 +99,10 @@ export class Mempool {
       if (this.#spender.get(outpoint) === txid) this.#spender.delete(outpoint)
   }
 
-  /** Returns transactions that the node no longer lists, with the causes that can be seen. @param entering at the same time. */
+  /**
+   * Returns transactions that the node no longer lists, with the causes that can be seen.
+   * @param entering the transactions that the node lists since they left.
+   */
   causes(
     left: readonly string[],
     entering: readonly MempoolTx[],
@@ -118,7 +121,7 @@ export class Mempool {
     return txs.map((tx, index) => ({ tx, cause: causes[index] }))
   }
 
-  /** Notes that mempool and chain are those of the node: transactions of the next blocks that are new have only passed through. */
+  /** Notes that mempool and chain equal the node's: new transactions in the next blocks have only passed through the mempool. */
   level(): void {
     // The block after these ends it.
     this.#liveBlocks = MAX_LIVE_BLOCKS + 1

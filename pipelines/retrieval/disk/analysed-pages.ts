@@ -8,7 +8,7 @@ import type { AnalysedPages } from '../index/snapshot.js'
 
 const DIGEST_BYTES = 32
 
-/** Writes analysed pages into the folder of the index, replacing those of before. Not synced: the checksum detects an incomplete file. */
+/** Writes analysed pages into the folder of the index, replacing its earlier file. Not synced: the checksum detects an incomplete file. */
 export async function writeAnalysed(folder: string, analysed: AnalysedPages): Promise<void> {
   const body = serialize(analysed)
   const part = join(folder, `${WORDS}-${PROCESS_ID}-${randomBytes(4).toString('hex')}`)

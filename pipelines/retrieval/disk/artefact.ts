@@ -198,7 +198,7 @@ async function sync(path: string): Promise<void> {
   }
 }
 
-/** Removes all folders and drafts except the named one, and except those that another process may be writing or reading. */
+/** Removes all folders and drafts except the named folder and those that another process may be writing or reading. */
 async function sweep(folder: string, name: string): Promise<void> {
   for (const entry of await readdir(folder)) {
     if (entry === POINTER || entry === WORDS || entry === name) continue

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Page, Section } from '../../content/page.js'
 import { blocks } from './markdown.js'
 
-/** The version of chunking, to be increased when the same page results in other chunks or other embedded texts. */
+/** The version of chunking, to be increased when a page results in other chunks or other embedded texts than before. */
 export const CHUNKING_VERSION = 2
 
 /** The maximum length of a chunk, in characters: with its headings about 256 word pieces, the limit of the model. */
@@ -12,7 +12,7 @@ const MAX_WITH_CODE = 1600
 
 /** A passage of a page, which is ranked, embedded and quoted as a whole. */
 export interface Chunk {
-  /** Stable identifier: the same as long as page, section and text are the same. */
+  /** Stable identifier: it changes only with page, section or text. */
   readonly id: string
   readonly headingId: string
   /** The headings above it, outermost first, without the page's title. */

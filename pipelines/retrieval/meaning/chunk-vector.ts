@@ -5,7 +5,7 @@ import type { Embeds } from '../model/model.js'
 const HEADING_SHARE = 0.2
 
 /**
- * Returns the vector of a chunk, of length 1: that of its text, moved towards that of its titles alone, which name its subject.
+ * Returns the vector of a chunk, of length 1: its text's vector moved towards the vector of its titles, which name its subject.
  * @throws ModelLost
  */
 export async function embedChunk(embedder: Embeds, { text, heading }: Chunk): Promise<Float32Array> {

@@ -5,7 +5,7 @@ import type { Ranked } from '../ranking.js'
 
 /** The number of vectors that are added in one turn of the event loop: about ten milliseconds. */
 const ADDED_AT_ONCE = 16
-/** The number of removed vectors, relative to the others, from which a graph is built again: they make it larger and slower. */
+/** The ratio of removed vectors to remaining vectors from which a graph is built again: removed vectors make it larger and slower. */
 const MAX_REMOVED = 0.3
 /** The number of removed vectors that is always accepted. */
 const REMOVED_ANYWAY = 200
@@ -132,7 +132,7 @@ export class SemanticIndex {
       this.#labels.delete(id)
     }
     this.#labelOfText = new Map(chunks.map(({ id, hash }) => [hash, this.#labels.get(id) ?? -1]))
-    // Those of the chunks are in the graph, and the others are not needed.
+    // The graph contains the vectors of all chunks; vectors outside of it are not needed any more.
     this.#outside.clear()
   }
 }

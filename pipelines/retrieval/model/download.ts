@@ -14,7 +14,7 @@ export interface Pinned {
 
 export interface DownloadOptions extends Pinned {
   readonly signal: AbortSignal
-  /** Called with the number of bytes received so far, including those of earlier attempts. */
+  /** Called with the number of bytes received so far, including bytes of earlier attempts. */
   readonly onProgress?: (bytes: number) => void
 }
 
@@ -66,7 +66,7 @@ async function fetchRest(url: string, part: string, have: number, options: Downl
       },
     })
     await pipeline(
-      // fetch and Node declare the same class separately.
+      // fetch and node:stream/web declare the class ReadableStream separately.
       Readable.fromWeb(response.body as ReadableStream),
       count,
       createWriteStream(part, { flags: resumed ? 'a' : 'w' }),

@@ -1,6 +1,6 @@
 /**
  * The thread of the model: word pieces, the network, mean pooling, and normalisation to length 1. A job is a list of texts; its
- * reply is their vectors, one after the other. Only this file imports the runtime and the tokenizer.
+ * reply is their vectors, concatenated. Only this file imports the runtime and the tokenizer.
  */
 import { readFileSync } from 'node:fs'
 import { workerData } from 'node:worker_threads'

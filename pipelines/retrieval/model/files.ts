@@ -16,7 +16,7 @@ export interface ModelFiles {
 /** Thrown if there is no model, or not yet; the message contains the reason. */
 export class ModelUnavailable extends coded('HW_MODEL_MISSING') {}
 
-/** Paths of the network in model repositories; the first one that exists is used. */
+/** Paths of the network in model repositories; the first existing path is used. */
 const NETWORKS = ['model.onnx', 'onnx/model.onnx', 'onnx/model_quantized.onnx', 'model_quantized.onnx']
 
 /** Returns the model in a folder with the layout of model repositories. @throws ModelUnavailable naming the file that is missing. */

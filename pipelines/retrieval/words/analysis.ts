@@ -3,7 +3,7 @@ import PorterStemmer from 'natural/lib/natural/stemmers/porter_stemmer.js'
 import { RegexpTokenizer } from 'natural/lib/natural/tokenizers/regexp_tokenizer.js'
 import stopwords from 'natural/lib/natural/util/stopwords.js'
 
-/** The version of the analysis, to be increased when the same text results in other terms. Indexes of other versions are not read. */
+/** The version of the analysis, to be increased when a text results in other terms than before. Indexes of other versions are not read. */
 export const ANALYSIS_VERSION = 4
 
 /**
@@ -104,8 +104,8 @@ function analyseRun(run: string, start: number, tokens: Token[]): void {
 }
 
 /**
- * Returns the ranges of a run's compounds: the run itself and, if it is a path, the rest after each slash, the segments before its
- * last one, and those without a port.
+ * Returns the ranges of a run's compounds: the run itself and, if it is a path, the rest after each slash, the path without its
+ * last segment, and its segments without their port.
  */
 function compounds(run: string): Iterable<readonly [from: number, to: number]> {
   if (run.length > LONGEST) return []

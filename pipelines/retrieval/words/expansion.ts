@@ -15,8 +15,8 @@ export interface Feedback {
 }
 
 /**
- * Adds to the terms of a question the words that distinguish the passages found for it (pseudo-relevance feedback, RM3): of the mean
- * of their word distributions, weighted by score, those with the highest probability × idf.
+ * Adds to the terms of a question the words that distinguish the passages found for it (pseudo-relevance feedback, RM3): the words
+ * with the highest probability × idf in the mean of the passages' word distributions, weighted by score.
  */
 export function expand(
   terms: readonly WeightedTerm[],

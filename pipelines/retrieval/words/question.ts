@@ -20,7 +20,7 @@ const SENTENCE_START = /(?:^|[.!?]\s)[^\p{L}\s]*$/u
 const NAME = /^[\p{L}_][^./:]*$/u
 const LETTERS = /^\p{L}+$/u
 
-/** A question, analysed in the same way as the documents. */
+/** A question, analysed like the documents. */
 export interface Question {
   readonly text: string
   /** Tokens without stop words (unless there are no others) and without the single letters of pairs. */
@@ -76,7 +76,7 @@ const weight = ({ parts, identifier }: Token): number => (identifier ? parts : 1
 
 /**
  * Returns the deciding terms, without which a document is not about the question, however near it is in meaning. They are rare in
- * the index: names and, in a question of up to two words, a word that outweighs the other. The words of a deciding compound are
+ * the index: names and, in a question of up to two words, a word that outweighs the other word. The words of a deciding compound are
  * left out.
  */
 export function decidingTerms({ text, tokens }: Question, lexicon: Lexicon, index: Bm25): WeightedTerm[] {

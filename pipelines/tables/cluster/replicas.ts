@@ -14,8 +14,8 @@ export async function engineOf(db: Database, table: string): Promise<string> {
 export const isReplicatedEngine = (engine: string): boolean => engine.startsWith('Replicated')
 
 /**
- * Converts the statement that creates a table on a single server into one that creates it on a cluster of replicas. The servers
- * define the macros cluster, shard and replica.
+ * Converts the statement that creates a table on a single server into a statement that creates the table on a cluster of
+ * replicas. The servers define the macros cluster, shard and replica.
  * @param options `suffix` of the table's name.
  */
 export function replicatedTable(

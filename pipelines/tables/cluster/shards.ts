@@ -31,7 +31,7 @@ export async function onEachShard(
 
 /**
  * Runs something on each server of CLICKHOUSE_URL.
- * @returns why one of them was not reached, undefined if all were.
+ * @returns the error of a server that was not reached, undefined if all were.
  * @throws DatabaseUnavailable if none was reached; any other error.
  */
 export async function onEachServer(

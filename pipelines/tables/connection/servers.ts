@@ -9,9 +9,9 @@ export interface ServersParts {
   readonly isLevel: (server: number, signal: AbortSignal) => Promise<boolean>
   /** Returns whether an error is one of the server, so that another one may succeed. */
   readonly isOfServer: (error: unknown) => boolean
-  /** Returns whether an error is the response of a server, and not that of a connection or of a caller that gave up. */
+  /** Returns whether an error is the response of a server, not a failure of the connection and not the caller's cancellation. */
   readonly isResponse: (error: unknown) => boolean
-  /** Called when another server replaces the one in use. */
+  /** Called when another server replaces the server in use. */
   readonly onMove: (server: number) => void
 }
 
@@ -20,7 +20,7 @@ const TICK_MS = 100
 const CHECK_MS = 500
 
 /**
- * Several servers with the same data, one of which a process uses. If it fails, the process switches over to the next one that responds
+ * Several servers with the same data, one of which a process uses. If it fails, the process switches over to the next server that responds
  * and has the newest head that the process knows: no reader goes back to an older state. With a single server, nothing is checked.
  */
 export class Servers {
@@ -29,7 +29,7 @@ export class Servers {
   /** The requests in flight, with their server. */
   readonly #inFlight = new Map<AbortController, number>()
   #hasResponded = false
-  /** The number of ticks without a response; those of requests that were given up count too. */
+  /** The number of ticks without a response, including ticks of requests that were given up. */
   #silentTicks = 0
   #isPinging = false
   #timer: NodeJS.Timeout | undefined

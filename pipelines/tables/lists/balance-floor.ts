@@ -31,8 +31,8 @@ export async function setBalanceFloor(db: Database, above: number, writer: bigin
 const PARTITION = 1000
 
 /**
- * Drops the partitions that no query needs: those at or below every floor of the last `seconds`, in which queries may still run
- * that chose their ranking by an earlier floor.
+ * Drops the partitions at or below every floor of the last `seconds`. Queries that chose their ranking by a floor of that time may
+ * still run and need the partitions above it.
  */
 export async function dropBalances(db: Database, seconds: number): Promise<void> {
   const earlier = `FROM balance_floors WHERE noted_at < now64(6) - INTERVAL ${String(seconds)} SECOND`

@@ -56,7 +56,7 @@ const paramsOf = (scriptHash: string, list: UnspentList): Record<string, unknown
   script: scriptHash,
   above: list.height,
   tag: list.tag,
-  // Every output is above the empty list, including those of block 0.
+  // Every output is above the empty list, including the outputs of block 0.
   newest: heightDesc(list.height),
 })
 

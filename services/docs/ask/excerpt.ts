@@ -2,9 +2,9 @@ import { blocks, type MarkdownBlock, plain } from '../../../pipelines/retrieval/
 import { analyse } from '../../../pipelines/retrieval/words/analysis.js'
 import { questionOf } from '../../../pipelines/retrieval/words/question.js'
 
-/** The length of a paragraph in characters from which only the sentences around the best one are quoted, and of such an excerpt. */
+/** The length in characters of the longest paragraph that is quoted whole, and of the excerpt of a longer paragraph. */
 const MAX_PROSE = 500
-/** The number of lines of a list, table or code block from which only those around the best one are quoted. */
+/** The number of lines of a list, table or code block from which only the lines around the best line are quoted. */
 const MAX_LINES = 24
 const ROWS = /^\s*(?:[-*+]|\d+[.)]|\|)\s?/
 const SENTENCE_END = /(?<=[.!?][)"'\x60*_]*)\s+(?=\S)/
@@ -45,7 +45,7 @@ function cutLines(lines: readonly string[], terms: ReadonlySet<string>, code: bo
   return [...head, ...body.slice(from, from + MAX_LINES), ...foot].join('\n')
 }
 
-/** Cuts a paragraph to the best sentence, and those after it as far as they fit. */
+/** Cuts a paragraph to the best sentence, and the next sentences as far as they fit. */
 function cutSentences(sentences: readonly string[], terms: ReadonlySet<string>): string {
   const from = bestOf(sentences.map((sentence) => words(sentence, terms)))
   let to = from + 1

@@ -33,7 +33,7 @@ function blocksOf({ turns, evidence }: Question): readonly string[] {
   return [INTRODUCTION, ...quoted.map((passage) => quote(passage, evidence, text))]
 }
 
-/** Returns the best passage, and of the next ones those that answer the question by themselves. */
+/** Returns the best passage, and the next passages if they answer the question by themselves. */
 const quotedOf = ({ strength, passages }: Evidence): readonly Quotable[] =>
   strength === 'good'
     ? passages.slice(0, MAX_QUOTES).filter(({ answers }, rank) => answers || rank === 0)

@@ -10,7 +10,7 @@ import { lexicalHeader } from '../search/search.js'
 
 export interface QuestionParts {
   readonly assistant: Assistant
-  /** If left out, there is no limit; the same for `chatLimit`. */
+  /** Not set: no limit, as for `chatLimit`. */
   readonly askLimit?: RateLimit | undefined
   readonly chatLimit?: RateLimit | undefined
   /** Requests with this key are not limited. */

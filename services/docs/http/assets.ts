@@ -20,7 +20,7 @@ const TYPES: Readonly<Record<string, string>> = {
   svg: 'image/svg+xml',
 }
 
-/** The files of the documentation, and those that all pages share. */
+/** The files of the documentation, and the files that it shares with the explorer's pages. */
 const FOLDERS = [new URL('../assets/', import.meta.url), new URL('../../design/assets/', import.meta.url)]
 
 /** Reads all assets into memory, so that no request can access the disk. */

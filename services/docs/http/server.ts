@@ -29,7 +29,7 @@ export function isAt({ pattern }: Endpoint, path: string): boolean {
 }
 
 export interface ServerParts {
-  /** All endpoints; the first one that matches handles a request. */
+  /** All endpoints; the first endpoint that matches handles a request. */
   readonly endpoints: readonly Endpoint[]
   /** Called after each answer, with the pattern of its endpoint. */
   readonly observe: (pattern: string, status: number, seconds: number) => void
@@ -110,7 +110,7 @@ export class Server {
     }
   }
 
-  /** Stops accepting requests, and waits up to STOP_WAIT_MS for those in progress. */
+  /** Stops accepting requests, and waits up to STOP_WAIT_MS for requests in progress. */
   async close(): Promise<void> {
     const closed = new Promise((resolve) => this.#http.close(resolve))
     this.#http.closeIdleConnections()

@@ -77,7 +77,7 @@ ${chatPanel()}
   return document.text
 }
 
-/** Returns the id of the title: that of the page's first heading, if this is the title, so that links to it work. */
+/** Returns the id of the title: the id of the page's first heading, if the heading is the title, so that links to it work. */
 function titleId(page: Page | undefined): Html | undefined {
   if (page === undefined || !isTitled(page)) return undefined
   return html` id="${page.toc[0]?.url.slice(1)}"`

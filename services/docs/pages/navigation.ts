@@ -8,7 +8,7 @@ interface Folder {
   readonly children: Map<string, Folder>
 }
 
-/** Returns all pages as nested lists. Folders are closed, except those that contain the current page. */
+/** Returns all pages as nested lists. Only folders that contain the current page are open. */
 export function navigation(pages: readonly Page[], current: Page | undefined): Html {
   const root: Folder = { name: '', page: undefined, children: new Map() }
   for (const page of pages) place(root, page)

@@ -56,7 +56,7 @@ export function markdownOf(content: Content, segments: readonly string[]): Page 
 
 /**
  * Returns the page of a path. A trailing slash and `index` name the page of the folder; the empty path names the root page. If there
- * is none, the path may be that of another site with the same files: without `(group)` folders and ordering prefixes.
+ * is none, the path is tried as another site with these files would write it: without `(group)` folders and ordering prefixes.
  */
 export function findPage(content: Content, path: readonly string[]): Page | undefined {
   const names = path.at(-1) === '' ? path.slice(0, -1) : path

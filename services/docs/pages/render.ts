@@ -15,7 +15,7 @@ import { Html } from '../../design/html.js'
 import { containerElement, PART, Parts } from './parts.js'
 import { isTitled } from './titled.js'
 
-/** The sanitisation of GitHub, except for ids, which are those of the headings. */
+/** The sanitisation of GitHub, except that the ids of headings are kept. */
 const SCHEMA = {
   ...defaultSchema,
   clobberPrefix: '',

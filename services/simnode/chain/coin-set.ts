@@ -19,7 +19,7 @@ export function outpoint(txid: string, vout: number): string {
   return `${txid}:${String(vout)}`
 }
 
-/** The least value of a whale's coin, in base units. Ordinary traffic does not spend such coins, so that whales can move them. */
+/** The least value of a whale's coin, in base units. Ordinary traffic does not spend whales' coins, so that whales can move them. */
 export const WHALE_COIN = 100_000_000_000n
 
 /** Unspent outputs by outpoint, with their sum, and as a list for random choice. */

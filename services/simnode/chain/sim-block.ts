@@ -39,7 +39,7 @@ export class SimBlock {
   }
 }
 
-/** Returns the newest block that is on the branches of both, which may be one of them. */
+/** Returns the newest block that is on the branches of both blocks, which may be one of the two. */
 export function forkOf(a: SimBlock, b: SimBlock): SimBlock {
   let left: SimBlock | undefined = a
   let right: SimBlock | undefined = b

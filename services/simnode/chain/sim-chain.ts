@@ -173,7 +173,7 @@ export class SimChain {
     this.#notify(left)
   }
 
-  /** Begins a block on the tip. Until it is closed or abandoned, the coins of the chain are those after its transactions. */
+  /** Begins a block on the tip. Until it is closed or abandoned, the coins of the chain include its transactions' changes. */
   draft(): BlockDraft {
     return new BlockDraft(this.coins, this.tip.height + 1, this.network)
   }

@@ -132,8 +132,8 @@ export class Mempool {
   }
 
   /**
-   * Updates the mempool after a change of the chain: adds all transactions again, those of disconnected blocks first, then the
-   * previous entries. Those that the new chain contains or conflicts with no longer find their inputs and are dropped.
+   * Updates the mempool after a change of the chain: adds all transactions again, first from disconnected blocks, then the previous
+   * entries. Transactions that the new chain contains or conflicts with no longer find their inputs and are dropped.
    * @param returning the transactions of the disconnected blocks.
    */
   rebuild(returning: readonly SimTx[]): void {

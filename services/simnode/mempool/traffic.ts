@@ -9,7 +9,7 @@ import { inscription, unlock, type Unlocking } from '../wallet/unlock.js'
 
 /** The coins that new transactions may spend. */
 export interface Spendable {
-  /** Confirmed coins, including those of the block that is being mined. */
+  /** Confirmed coins, including the coins of the block that is being mined. */
   readonly coins: CoinSet
   /** Unspent outputs of unconfirmed transactions. */
   readonly unconfirmed?: CoinSet
@@ -36,7 +36,7 @@ const PRESENCE = [
   '{"p":"sim-20","op":"mint","amt":"7"}',
 ]
 
-/** Creates transactions like those of the users of a chain. All choices depend on the random numbers given. */
+/** Creates transactions as the users of a chain do. All choices depend on the given random numbers. */
 export class Traffic {
   constructor(
     readonly keyring: Keyring,

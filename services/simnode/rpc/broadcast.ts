@@ -34,7 +34,7 @@ export function sendRawTransaction({ chain, mempool }: Simulation, [hex, maxRate
   if (tx === undefined) throw new JsonRpcError(DESERIALIZATION_ERROR, DECODE_FAILED)
   if (tx.outputs.some((_, vout) => chain.coins.get(tx.txid, vout) !== undefined))
     throw new JsonRpcError(ALREADY_IN_CHAIN, 'Transaction already in block chain')
-  // A node relays such a transaction again.
+  // A node relays a transaction again that is already in its mempool.
   if (mempool.get(tx.txid)?.tx.wtxid === tx.wtxid) return `"${tx.txid}"`
   const verdict = rejection(tx, chain, mempool)
   if ('reason' in verdict) throw new JsonRpcError(codeOf(verdict), verdict.reason)

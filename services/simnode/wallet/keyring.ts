@@ -41,7 +41,7 @@ export interface OwnerSecrets {
 }
 
 const DILITHIUM_KEY = 1312
-/** Replaces the Dilithium opcodes on a chain without them, where the scripts of such owners are nonstandard. */
+/** Replaces the Dilithium opcodes on a chain without them, where scripts of Dilithium owners are nonstandard. */
 const INVALID_OPCODE = 0xff
 
 /** Shares of the kinds among ordinary owners, in thousandths. The other kinds exist only among the showcase owners. */
@@ -101,14 +101,14 @@ export class Keyring {
     return this.#make(kind, index)
   }
 
-  /** Returns the n-th owner (from 0) of a kind: a showcase owner for the first few, then one that traffic never pays. */
+  /** Returns the n-th owner (from 0) of a kind: a showcase owner for the first few, then an owner that traffic never pays. */
   ownerOf(kind: OwnerKind, n = 0): Owner {
     if (n < SHOWCASE_EACH) return this.owner(OWNER_KINDS.indexOf(kind) + n * OWNER_KINDS.length)
     const index = TEST_OWNERS + n * OWNER_KINDS.length + OWNER_KINDS.indexOf(kind)
     return this.#make(kind, index)
   }
 
-  /** Returns the owner of a script, among the first `population` owners and those that were requested by kind. */
+  /** Returns the owner of a script, among the first `population` owners and the owners that were requested by kind. */
   find(script: Buffer, population: number): Owner | undefined {
     while (this.#known < population) this.owner(this.#known++)
     return this.#byScript.get(script.toString('latin1'))
