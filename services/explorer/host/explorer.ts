@@ -77,7 +77,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
   try {
     await member?.join({ feed: core.feed, metrics })
     if (database.connected) await state.until(() => state.ready, READY_WAIT_MS)
-    // The other processes answer meanwhile: requests that reached this one would get 503.
+    // The other processes answer meanwhile: requests that reached this process would get 503.
     while (!state.ready && member?.isServedByOthers === true && !member.signal.aborted)
       await state.until(() => state.ready, TICK_MS, member.signal)
     const isShared = member !== undefined

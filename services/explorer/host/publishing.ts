@@ -30,7 +30,7 @@ export function publishingOf(
     metrics.defect('follower')
   }
   const onIndexerDefect = (): void => {
-    // All processes receive the same report.
+    // Every process receives the report; only the first one counts it.
     if (member?.isFirst !== false) metrics.defect('materializer')
   }
   const feed = new Feed((stream, { text }) => {

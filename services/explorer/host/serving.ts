@@ -19,7 +19,7 @@ export interface Serving {
   readonly grpc: ListenerFace
 }
 
-/** Builds the faces, and attaches those of HTTP to the server. @throws StartRefused if a path is not free. */
+/** Builds the faces, and attaches the HTTP faces to the server. @throws StartRefused if a path is not free. */
 export function servingOf(
   core: Core,
   { docsUrl, docsPort, basePath, healthToken, member }: ExplorerOptions,
@@ -31,7 +31,7 @@ export function servingOf(
   const documents = new Documents(reads, enabled)
   const metricsText: MetricsText = member?.metricsText ?? (() => metrics.text())
   const openApi = (): string => documents.of('openapi').body.toString()
-  // One line for each face; of two with the same path, the first one answers.
+  // One line for each face; if two faces have a path, the first face answers.
   const faces: readonly HttpFace[] = [
     restFace({ core, answers, documents }),
     pagesFace({ core, openApi, basePath, docsUrl, docsPort }),
@@ -58,8 +58,8 @@ export function servingOf(
 }
 
 /**
- * Checks that the path below which clients reach the explorer is none of its own: below `/block`, a proxy that removes the path could
- * not be distinguished from one that does not. @throws StartRefused.
+ * Checks that the path below which clients reach the explorer is not a path of the explorer itself: below `/block`, a proxy that
+ * removes the path could not be distinguished from a proxy that does not. @throws StartRefused.
  */
 function assertFree(basePath = '', dispatcher: Dispatcher): void {
   const [, first = ''] = basePath.split('/')

@@ -7,7 +7,7 @@ interface Weights {
   readonly namesJson: boolean
 }
 
-/** The number of remembered headers: clients send a few different ones. */
+/** The number of remembered headers: clients send a few different headers. */
 const MAX_HEADERS = 64
 const known = new Map<string, Weights>()
 
@@ -20,7 +20,7 @@ export function prefersJson(accept: string): boolean {
   return json > html || (json === html && json > 0 && namesJson && !namesHtml)
 }
 
-/** Returns whether an Accept header asks for HTML by its name, and does not prefer JSON: that of a browser. */
+/** Returns whether an Accept header asks for HTML by its name, and does not prefer JSON, as browsers do. */
 export function asksForHtml(accept: string): boolean {
   const { html, json, namesHtml } = weightsOf(accept)
   return namesHtml && html > 0 && html >= json

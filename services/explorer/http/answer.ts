@@ -46,9 +46,9 @@ export interface Answer extends Observed {
   readonly headers: readonly (readonly [string, string])[]
   /** For status 304 the body that is not sent: only its length is. */
   readonly body: Buffer
-  /** Sent instead of the body, each part when the client has taken the one before it. */
+  /** Sent instead of the body, each part when the client has taken the previous part. */
   readonly parts?: AsyncGenerator<string | Buffer>
-  /** The content security policy of a page. Not set: that of data, which allows nothing. */
+  /** The content security policy of a page. Not set: the policy of data, which allows nothing. */
   readonly policy?: string
 }
 
@@ -114,7 +114,7 @@ export function wrongMethod({ method, path }: Request, methods: string): Answer 
   })
 }
 
-/** Returns the headers that say when the same request may succeed. */
+/** Returns the headers that say when the request may succeed. */
 export const retryHeaders = ({ retryMs, limit }: Failure): Headers =>
   retryMs === undefined
     ? []

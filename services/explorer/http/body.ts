@@ -1,7 +1,7 @@
 import { MAX_TX_BYTES } from '../core/commands/send-transaction.js'
 import type { RawArgument } from '../core/reads/arguments.js'
 
-/** The maximum size of a body: that of a transaction to send, its hex and what is around it. Proxies must let it pass. */
+/** The maximum size of a body: a transaction to send, in hex, with the JSON around it. Proxies must let it pass. */
 export const MAX_BODY = 2 * MAX_TX_BYTES + 1_024
 /** The maximum size of the body of a read: far more than its arguments need. */
 export const MAX_READ_BODY = 256 * 1024

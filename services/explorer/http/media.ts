@@ -4,7 +4,7 @@ import type { CachedAnswer } from '../core/answering/cached-answer.js'
 export interface Media {
   /** The header `content-type`. */
   readonly type: string
-  /** The header `content-security-policy`. Not set: that of data, which allows nothing. */
+  /** The header `content-security-policy`. Not set: the policy of data, which allows nothing. */
   readonly policy?: string
   /** Returns whether an answer is for readers with this header `accept-language`. */
   readonly isFor: (acceptLanguage: string) => boolean

@@ -9,7 +9,7 @@ export class Resource {
 
   /**
    * @param headers of each answer; `vary` names accept-encoding.
-   * @param etag that of the body as it is; empty for none.
+   * @param etag the ETag of the uncompressed body; empty for none.
    */
   constructor(
     readonly body: Buffer,

@@ -2,14 +2,14 @@
 export interface Socket {
   /** The chosen protocol; empty if the client offered none that is known. */
   readonly protocol: string
-  /** Sends a message. Resolves when the client has room for the next one, or has disconnected. */
+  /** Sends a message. Resolves when the client has room for the next message, or has disconnected. */
   send(text: string): Promise<void>
   /**
    * Sends messages, however many others wait for the client.
    * @returns false if the client has disconnected, or is disconnected because too much waits for it.
    */
   sendAll(texts: readonly string[]): boolean
-  /** Adds the connection to the receivers of what is published under a name. */
+  /** Adds the connection to the receivers of messages that are published under a name. */
   subscribe(name: string): void
   unsubscribe(name: string): void
   close(code: number, reason: string): void

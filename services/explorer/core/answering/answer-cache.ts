@@ -22,7 +22,7 @@ const LINK_BYTES = 120
  * made from damaged rows must not stay for as long as nothing else happens.
  */
 const MAX_AGE_MS = 10 * 60_000
-/** URLs under which an answer is found without parsing them. Clients can spell the same request in any number of ways. */
+/** The maximum number of URLs of an answer that are looked up without parsing: clients can spell a request in any number of ways. */
 const MAX_URLS = 4
 const MAX_URL_LENGTH = 300
 /** Changes and their hashes that are remembered, for answers that are being made meanwhile. */

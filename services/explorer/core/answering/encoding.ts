@@ -25,7 +25,7 @@ export const JSON_ENCODING: Encoding = {
 
 /** Returns the bytes of a text, with their ETag. */
 export function encodedText(text: string): Encoded {
-  // Not Buffer.from, which cuts small buffers from larger ones: one answer in the cache would keep all of such a one in memory.
+  // Not Buffer.from, which cuts small buffers from a larger block: one answer in the cache would keep the whole block in memory.
   const body = Buffer.allocUnsafeSlow(Buffer.byteLength(text))
   body.write(text)
   const digest = createHash('sha256').update(body).digest('base64url').slice(0, 16)

@@ -113,7 +113,7 @@ export class Reader {
   readonly #cache = new AnswerCache<Wanted>()
   #definitionsVersion: number
   readonly #projections = new Projections()
-  /** Answers in progress: equal requests at the same state share one. */
+  /** Answers in progress: equal requests at one state share an answer. */
   readonly #pending = new Map<string, { readonly clock: number; readonly answer: SharedAnswer<Outcome> }>()
   #answersUnderWay = 0
   readonly #memory = new MakingMemory()
@@ -228,7 +228,11 @@ export class Reader {
     return retryMs instanceof Promise ? retryMs.then(failure) : failure(retryMs)
   }
 
-  /** Does the same without other processes. @returns `undecided` if these have to be consulted; the request is then not counted. */
+  /**
+   * Counts a request against the rate limit without consulting the other processes.
+   * @returns a failure if its client has exceeded the limit, `undecided` if the other processes have to be consulted; the request is
+   * then not counted.
+   */
   overLimitNow(origin: () => Origin): Failure | undefined | 'undecided' {
     const { limit } = this.#parts
     if (limit === undefined) return undefined
@@ -516,7 +520,7 @@ export class Reader {
     return context
   }
 
-  /** Returns the answer of a read at the state of another one, from the cache if it is the current state. */
+  /** Returns the answer of a read at the state of another read, from the cache if it is the current state. */
   async #ofHead(context: ReadContext, read: Read, args: Arguments): Promise<unknown> {
     const { chain } = context
     if (chain === this.chain) {

@@ -1,11 +1,11 @@
 /** The number of keys that are remembered, a power of two. */
 const SLOTS = 2 ** 16
 
-/** Remembers keys for a while, in constant memory: 256 KiB of 32-bit hashes, of which a newer one replaces one in the same slot. */
+/** Remembers keys for a while, in constant memory: 256 KiB of 32-bit hashes. A newer hash replaces the hash in its slot. */
 export class RecentKeys {
   readonly #hashes = new Uint32Array(SLOTS)
 
-  /** Remembers a key. @returns whether it was remembered already; in rare cases another one with the same hash was. */
+  /** Remembers a key. @returns whether the key, or in rare cases another key with its hash, was remembered already. */
   add(key: string): boolean {
     const hash = fnv1a(key)
     const slot = hash & (SLOTS - 1)

@@ -30,7 +30,7 @@ export class Labels {
     return this.#byScript.get(hash)
   }
 
-  /** Returns all labels, or those of a category, sorted by label, then by address. */
+  /** Returns all labels, or the labels of a category, sorted by label, then by address. */
   all(category?: string): readonly Label[] {
     if (category === undefined) return this.#sorted
     return this.#sorted.filter((each) => each.category === category)

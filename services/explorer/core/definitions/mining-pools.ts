@@ -34,9 +34,9 @@ interface MinedBlock {
 
 /** The miner of a block. */
 interface Miner {
-  /** Undefined for none of the file. */
+  /** Undefined if the miner is no pool of the file. */
   readonly pool: MiningPool | undefined
-  /** The script by which the pool was recognised, otherwise the one that the coinbase pays most; undefined if it pays no address. */
+  /** The script that identified the pool, otherwise the script that the coinbase pays most; undefined if it pays no address. */
   readonly payout: Buffer | undefined
 }
 

@@ -46,7 +46,7 @@ export class AddressFeed {
 
   /**
    * Subscribes to an address: first `send` receives what was missed since a position, then an event `synced`, then each change.
-   * @param stream the same object for all addresses of a client that resumes them at one position.
+   * @param stream an object that all addresses of a client share if the client resumes them at one position.
    * @returns a function that ends the subscription.
    * @throws BadArgument if the address is malformed.
    */

@@ -10,7 +10,7 @@ export interface ChannelText {
 }
 
 /**
- * The origin of the numbers of a channel's events. `log`: the heads or the log, so that they are the same on every explorer and
+ * The origin of the numbers of a channel's events. `log`: the heads or the log, so that the numbers are equal on every explorer and
  * continue after its restart; `publish` receives them. Otherwise each explorer numbers the events that `announce` receives, all of
  * its processes together, from the time of its start on.
  */

@@ -119,7 +119,7 @@ export class FeedWriter {
     })
   }
 
-  /** Returns the blocks connected by heads up to this one, with numbers above `after`, in order. */
+  /** Returns the blocks that a head and the heads before it connected, with numbers above `after`, in order. */
   async #lastConnected(after: number, { position }: Head): Promise<Connected[]> {
     const sql = `SELECT tip_height AS tip, arrayMap(each -> lower(hex(each)), connected) AS hashes,
       blocks_before AS before FROM heads

@@ -27,7 +27,7 @@ const AT_ONCE = 16
 
 /**
  * The numbered events of each channel, of which the last are kept for clients that missed some. Numbers are consecutive. Those that
- * come from the heads or the log are the same on every explorer.
+ * come from the heads or the log are equal on every explorer.
  */
 export class Feed {
   readonly #rings: Readonly<Record<Stream, Ring>>
@@ -58,7 +58,7 @@ export class Feed {
     wake(ring)
   }
 
-  /** Publishes an event that has no number in the log or the tables. @param id identifies it among those of all processes. */
+  /** Publishes an event that has no number in the log or the tables. @param id identifies it among the events of all processes. */
   announce(channel: NumberedChannel, id: string, data: object): void {
     if (this.#offer === undefined) this.publish(channel, data)
     else this.#offer(channel, id, data)

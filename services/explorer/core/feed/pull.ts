@@ -1,6 +1,6 @@
 /** A message of a subscription. */
 export interface FeedMessage {
-  /** The number of the event; of a resync, that of the last event that was missed. */
+  /** The number of the event; of a resync, the number of the last event that was missed. */
   readonly seq: number
   /** The data of an event. Undefined for a resync: events were missed that cannot be sent again, so the state must be read again. */
   readonly data: object | undefined

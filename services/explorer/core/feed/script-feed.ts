@@ -51,12 +51,12 @@ interface Watched {
   unconfirmed: ReadonlyMap<string, ShownTx>
 }
 
-/** The number of scripts that are looked up at the same time. */
+/** The number of scripts that are looked up in parallel. */
 const SCRIPTS_AT_ONCE = 50
 
 /**
  * Sends the changes of scripts: after each change of the state it compares the transactions of the scripts that the change
- * touches with those of the previous state. So every event belongs to a state that this explorer has adopted, and the position of
+ * touches with their transactions at the previous state. Every event belongs to a state that this explorer has adopted. The position of
  * that state's head in the log, which each event carries, is enough to resume on any explorer.
  */
 export class ScriptFeed {
@@ -148,7 +148,7 @@ export class ScriptFeed {
     }
   }
 
-  /** Compares the current state with that of the last comparison, and sends the difference. */
+  /** Compares the current state with the state of the last comparison, and sends the difference. */
   async #compare(): Promise<void> {
     const { state, tables } = this.#parts
     const { chain } = state
@@ -202,7 +202,7 @@ export class ScriptFeed {
     const { signal } = this.#stop
     await state.until(() => state.ready, undefined, signal)
     if (signal.aborted) return
-    // In one turn with the state that the others know, or else after the next comparison.
+    // In one turn with the state that the other subscribers know, or else after the next comparison.
     if (this.#chain !== undefined && (this.#chain !== state.chain || this.#touched?.size !== 0)) {
       this.#isDirty = true
       return
@@ -272,7 +272,7 @@ export class ScriptFeed {
 const RETRY_MS = 500
 const NO_CHANGES: ScriptChanges = { left: [], confirmed: [] }
 
-/** Returns the results for keys, some of which are computed at the same time. */
+/** Returns the results for keys, at most `SCRIPTS_AT_ONCE` of which are computed in parallel. */
 async function mapOf<K, V>(keys: readonly K[], of: (key: K) => Promise<V>): Promise<Map<K, V>> {
   const values = new Map<K, V>()
   for (let at = 0; at < keys.length; at += SCRIPTS_AT_ONCE) {
@@ -289,7 +289,7 @@ const synced = (unconfirmed: string[]): ScriptEvent => {
   return { ...NOTHING, status: 'synced', txid: null, unconfirmed }
 }
 
-/** Returns the events of a script between two states: first what is gone, then what is confirmed, then what is unconfirmed. */
+/** Returns the events of a script between two states: first the removed transactions, then the confirmed, then the unconfirmed ones. */
 function eventsOf(
   script: string,
   { left, confirmed }: ScriptChanges,
@@ -320,7 +320,7 @@ function eventsOf(
   ]
 }
 
-/** Returns whether an unconfirmed transaction was not known, or with less of the outputs that it spends. */
+/** Returns whether an unconfirmed transaction was unknown, or fewer of the outputs that it spends were known. */
 function isNew(tx: ShownTx, known: ShownTx | undefined, script: string): boolean {
   return known === undefined || changeOf(tx, script) !== changeOf(known, script)
 }
@@ -331,8 +331,8 @@ interface Outgoing {
 }
 
 /**
- * Sends the changes between two positions of the log. Only the last one of a stream has the later position: a client that is cut off
- * before it resumes at the earlier one, and misses none.
+ * Sends the changes between two positions of the log. Only the last change of a stream has the later position: a client that is cut off
+ * before the last change resumes at the earlier position, and misses none.
  */
 function sendAll(messages: readonly Outgoing[], from: number, to: number): void {
   const last = new Map(messages.map((message) => [message.subscriber.stream, message]))

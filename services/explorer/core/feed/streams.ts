@@ -9,7 +9,7 @@ export type Channel = Declared['name']
 /** The name of a channel whose events each explorer numbers. */
 export type NumberedChannel = Exclude<Declared, { numbering: 'log' }>['name']
 type WithRemovals = Extract<Declared, { keptWithRemovals: number }>['name']
-/** The name of a sequence of numbers: that of a channel, or that of a channel for clients that want removals too. */
+/** The name of a sequence of numbers: a channel has one sequence, and a second one if clients can ask for its removals too. */
 export type Stream = Channel | `${WithRemovals}-with-removals`
 /** The name of a sequence that is numbered by the heads or the log. */
 export type PositionedStream = Exclude<Stream, NumberedChannel>
@@ -34,7 +34,7 @@ export const STREAMS: readonly StreamOf[] = declared.flatMap(
   ],
 )
 
-/** The sequences that are numbered by the heads and the log, so the same in every process. */
+/** The sequences that are numbered by the heads and the log: an event has one number in all processes. */
 export const POSITIONED = STREAMS.filter(({ numbering }) => numbering === 'log').map(
   ({ name }) => name,
 ) as readonly PositionedStream[]

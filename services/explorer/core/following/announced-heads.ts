@@ -34,7 +34,7 @@ export class AnnouncedHeads {
   }
 }
 
-/** Returns whether a head is later; one that replaces another has the same position. */
+/** Returns whether a head is later than another head; a head that replaces another head has its position. */
 function isAfter(head: Head, before: Pick<Head, 'position' | 'writtenAt'>): boolean {
   return (
     head.position > before.position ||

@@ -45,7 +45,7 @@ export interface HeadFollowerParts {
   readonly writer: FeedWriter
   readonly mempool: MempoolFollower
   readonly log: EventLog
-  /** The configured database; the one that serves in its place is looked up. */
+  /** The configured database; if another database has replaced it, that database is looked up. */
   readonly db: Database
   /** The tables of `db` at first; moved to another database together with the state. */
   readonly tables: ServingTables
@@ -203,7 +203,7 @@ export class HeadFollower {
 
   /**
    * Loads the first state from the tables. Adopts nothing if another writer took over meanwhile.
-   * @returns a SchemaMismatch if the tables are those of another version.
+   * @returns a SchemaMismatch if the tables belong to another version.
    */
   async #load(): Promise<SchemaMismatch | undefined> {
     const { state, writer } = this.#parts
@@ -254,7 +254,7 @@ export class HeadFollower {
   }
 
   /**
-   * Adopts the heads after the current one, including one at the same position, which lowers the final height. Under a newer
+   * Adopts the heads after the current head, including a head at its position, which lowers the final height. Under a newer
    * writer, nothing that was read before is trusted: the state is loaded again, even if there is no newer head.
    */
   async #advance(): Promise<void> {
@@ -301,7 +301,7 @@ export class HeadFollower {
     await this.#advanceTo(heads, next, fence, this.#source)
   }
 
-  /** Adopts heads that follow the head of a view, under the same writer. */
+  /** Adopts heads that follow the head of a view and have its writer. */
   async #continueWith(heads: readonly Head[], view: ChainView, fence: bigint): Promise<void> {
     const settled = nextChainView(this.#source.db, view, heads)
     const isShort = connectedBy(heads) <= MAX_BLOCKS_CONTINUED
@@ -309,7 +309,7 @@ export class HeadFollower {
     await this.#advanceTo(heads, continued ?? (await settled), fence, this.#source, settled)
   }
 
-  /** Switches to the database that has replaced this one. It contains the same heads, and continues them. */
+  /** Switches to the database that has replaced the current database. It contains the heads of the current database, and further ones. */
   async #switchTo(source: Source): Promise<void> {
     const { state, logger } = this.#parts
     const { position, view } = state.chain
@@ -318,7 +318,7 @@ export class HeadFollower {
     // Read last: a head that is written meanwhile is then among these, and its events are published.
     const heads = await headsAfter(source.db, position, view?.head.writtenAt)
     const head = heads.at(-1) ?? newest
-    // A head that was written at the moment of the switch is not valid, and is written again in the other database.
+    // A head that was written at the moment of the switch is not valid, and is written again in the new database.
     if (head === undefined || head.position < position)
       throw new DatabaseUnavailable(
         `database ${source.db.name} does not show position ${String(position)} yet`,
@@ -429,7 +429,7 @@ const connectedBy = (heads: readonly Head[]): number =>
 
 /**
  * Loads the state of a view, reusing the parts of an earlier state that are still valid.
- * @param settled the view of the same chain for the state: it may become known while the rows are read.
+ * @param settled the final view of the chain of `view`, for the state: it may become known while the rows are read.
  */
 async function stateOf(
   view: ChainView | undefined,

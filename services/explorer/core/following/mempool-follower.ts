@@ -213,7 +213,7 @@ export class MempoolFollower {
     state.relayFees = heartbeat.relayFees
   }
 
-  /** Parses entries and looks up the outputs that they spend, as far as these can be found now. */
+  /** Parses entries and looks up the outputs that they spend. Outputs that cannot be found now are left out. */
   async #resolved(entries: readonly MempoolEntry[]): Promise<ShownTx[]> {
     const { state, tables, logger } = this.#parts
     const { network } = state.chain

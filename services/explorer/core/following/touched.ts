@@ -8,13 +8,13 @@ import { isResolved } from '../mempool/shown-tx.js'
 import type { Body, Tables } from '../tables/tables.js'
 import { eachBody } from '../tables/transactions.js'
 
-/** Heads that change more blocks come from a backfill: what they touch is not worth reading. */
+/** Heads that change more blocks come from a backfill: the hashes that they touch are not worth reading. */
 const MAX_BLOCKS = 100
 const MAX_TXS = 20_000
 /** The number of transactions that one lookup reads. */
 const TXS_AT_ONCE = 256
 
-/** A head, as far as it says what it changes. */
+/** The fields of a head that name the blocks it connects and disconnects. */
 type Changed = Pick<Head, 'position' | 'previous' | 'tipHeight' | 'connected' | 'disconnected'>
 
 /**

@@ -6,7 +6,7 @@ import { eachBody } from '../tables/transactions.js'
 
 /**
  * Finds the outputs that unconfirmed transactions spend: in each other, in the mempool, or in the chain. A txid determines its
- * outputs, so they are the same on every branch.
+ * outputs, so the branch does not matter.
  * @returns the transactions for which further outputs were found.
  * @throws DatabaseUnavailable.
  */

@@ -17,7 +17,7 @@ export interface MempoolView {
   get(txid: string): ShownTx | undefined
   values(): Iterable<ShownTx>
   totals(): MempoolTotals
-  /** Returns the newest transactions, at most `count`; those of the same second by txid. */
+  /** Returns the newest transactions, at most `count`; transactions of one second are sorted by txid. */
   newest(count: number): readonly ShownTx[]
   /** Returns the newest transactions that move more than a value in base units, at most `count`. */
   moving(moreThan: bigint, count: number): readonly ShownTx[]
@@ -61,7 +61,7 @@ const totalsOf = (txs: readonly ShownTx[]): MempoolTotals => ({
   histogram: feeHistogram(txs, effectiveOf),
 })
 
-/** Returns the largest value that one of some transactions moves. */
+/** Returns the largest value that any of the transactions moves. */
 const largestOf = (txs: readonly ShownTx[]): bigint =>
   txs.reduce((most, { moved = 0n }) => (moved > most ? moved : most), 0n)
 
@@ -92,7 +92,7 @@ export class MempoolTxs implements MempoolView {
     for (const tx of repackaged(known.values(), graph)) known.set(tx.txid, tx)
     // Strings are sorted several times as fast without a function that compares them.
     const sorted = [...known.keys()].sort().map((txid) => known.get(txid) as ShownTx)
-    // Sorting is stable: those of the same second stay in the order of their txids.
+    // Sorting is stable: transactions of one second stay in the order of their txids.
     const aged = [...sorted].sort((one, other) => other.firstSeen - one.firstSeen)
     const rated = [...sorted].sort((one, other) => rateOf(other) - rateOf(one))
     const scripts = new Map<string, ShownTx[]>()
@@ -127,7 +127,7 @@ export class MempoolTxs implements MempoolView {
     return this.txs
   }
 
-  // By age, most changes are in the first part of the list, so that the sums of the others are known.
+  // By age, most changes are in the first part of the list, so that the sums of the other parts are cached.
   totals(): MempoolTotals {
     let sum = totalsOf([])
     for (const { summary } of this.aged.parts(totalsOf))
@@ -170,7 +170,7 @@ export class MempoolTxs implements MempoolView {
     for (const tx of this.txs.from((each) => (each.txid > txid ? 0 : -1))) yield tx.txid
   }
 
-  /** Returns the set without the transactions of some txids, and with others, which replace those of the same txid. */
+  /** Returns the set without the transactions with the txids `removed`, and with the transactions `added`; they replace equal txids. */
   changed(removed: Iterable<string>, added: readonly ShownTx[]): MempoolTxs {
     const entering = new Map(added.map((tx) => [tx.txid, tx]))
     const leaving = new Map<string, ShownTx>()
@@ -221,7 +221,7 @@ export class MempoolTxs implements MempoolView {
     )
   }
 
-  /** Returns the transactions that are not, as the same object, in another version. */
+  /** Returns the transactions whose objects are not in another version of the set. */
   notIn(other: MempoolTxs): ShownTx[] {
     const found: ShownTx[] = []
     this.txs.forEachNotIn(other.txs, (tx) => found.push(tx))

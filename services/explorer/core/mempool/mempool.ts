@@ -145,7 +145,7 @@ export class Mempool implements MempoolView {
   advance(...overlays: readonly Overlay[]): void {
     this.#reporting(() => {
       this.#overlays.push(...overlays)
-      // An overlay that is made later than those of later heads belongs before them.
+      // An overlay that is made later than the overlays of later heads belongs before them.
       this.#overlays.sort((one, other) => one.position - other.position)
       if (this.#overlays.length > MAX_OVERLAYS) this.#overlays = [joinOverlays(this.#overlays)]
     })
@@ -201,8 +201,8 @@ export class Mempool implements MempoolView {
 }
 
 /**
- * Returns the txids of the transactions that are not the same in both, and of those whose outputs they spend, and the hashes of their
- * scripts.
+ * Returns the txids of the transactions that differ between two versions of the mempool, the txids of the transactions whose outputs
+ * they spend, and the hashes of their scripts.
  */
 function differences(one: MempoolTxs, other: MempoolTxs): Set<string> {
   const touched = new Set<string>()

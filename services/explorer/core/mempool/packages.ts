@@ -4,7 +4,7 @@ import type { ShownTx } from './shown-tx.js'
 /** The unconfirmed transactions, and which of them spend from which. */
 export interface TxGraph {
   get(txid: string): ShownTx | undefined
-  /** Returns the transactions that spend outputs of another one. */
+  /** Returns the transactions that spend outputs of a transaction. */
   childrenOf(txid: string): Iterable<ShownTx>
 }
 
@@ -17,7 +17,7 @@ const MAX_CLUSTER = 1_000
 
 /**
  * Returns the transactions that a projection takes in another package than before, with that package. Which it takes depends only on
- * the transactions that are connected to them, so the cost is that of the clusters that have changed, however large the mempool.
+ * the transactions that are connected to them, so the cost depends on the clusters that have changed, not on the size of the mempool.
  * @param changed transactions that are new, or have lost a parent or a child.
  */
 export function repackaged(changed: Iterable<ShownTx>, graph: TxGraph): ShownTx[] {
@@ -48,7 +48,7 @@ const sharedWithOthers = (
 ): ProjectedPackage | undefined => (packaged?.vsize === vsize ? undefined : packaged)
 
 /**
- * Returns a transaction and all that are connected to it, or the first ones if they are too many.
+ * Returns a transaction and all transactions that are connected to it, or the first of them if they are too many.
  * @param excessive transactions that are known to be connected to too many.
  */
 function clusterOf(

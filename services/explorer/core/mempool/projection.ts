@@ -35,7 +35,7 @@ interface Candidate {
   weight: number
 }
 
-/** A candidate at one of its fee rates; outdated if the candidate has another one by now. */
+/** A candidate at one of its fee rates; outdated if the candidate has another fee rate by now. */
 interface Entry {
   readonly candidate: Candidate
   readonly rate: number
@@ -50,8 +50,8 @@ const STEP = 250
 export type Projecting = Generator<undefined, ProjectedBlock[], undefined>
 
 /**
- * Projects blocks from unconfirmed transactions, as a miner would build them: a block takes one package after another, each the one
- * with the highest fee rate, the lower txid if two are equal. A package is a transaction with its unconfirmed ancestors that no
+ * Projects blocks from unconfirmed transactions, as a miner would build them: a block takes one package after another, each time the
+ * package with the highest fee rate, the lower txid if two are equal. A package is a transaction with its unconfirmed ancestors that no
  * block contains yet. A package that does not fit into the rest of a block begins the next one.
  * @param txs must not change meanwhile.
  * @param maxWeight of the transactions of a block.

@@ -3,7 +3,7 @@ const MAX_CHUNK = 512
 
 type Chunk<T> = readonly T[]
 
-/** Returns a negative number if the first item precedes the second, 0 if they are the same item or versions of it. */
+/** Returns a negative number if the first item precedes the second, 0 if both are versions of one item. */
 export type Compare<T> = (one: T, other: T) => number
 
 /**
@@ -67,7 +67,7 @@ export class SortedList<T> implements Iterable<T> {
 
   /**
    * Returns the list in parts, each with a summary of its items.
-   * @param summarise the same function for every call, so that summaries are kept for all versions that share a part.
+   * @param summarise one function for all calls, so that summaries are kept for all versions that share a part.
    */
   *parts<S>(
     summarise: (items: readonly T[]) => S,
@@ -82,7 +82,7 @@ export class SortedList<T> implements Iterable<T> {
 
   /**
    * Returns the number of the first items that a probe returns a negative number for, and their sum.
-   * @param sumOf the same function for every call, as for `parts`.
+   * @param sumOf one function for all calls, so that sums are kept for all versions that share a part.
    */
   before(
     probe: (item: T) => number,
@@ -100,7 +100,7 @@ export class SortedList<T> implements Iterable<T> {
     return { count, sum }
   }
 
-  /** Returns the list without some items and with others, which replace items that are the same by `Compare`. */
+  /** Returns the list without the items `removed` and with the items `added`, which replace items that are equal by `Compare`. */
   changed(removed: Iterable<T>, added: Iterable<T>): SortedList<T> {
     const { compare } = this
     const chunks = [...this.chunks] as T[][]
@@ -154,7 +154,7 @@ export class SortedList<T> implements Iterable<T> {
     return new SortedList(compare, chunks, size)
   }
 
-  /** Calls back with each item that is not, as the same object, in the other list. Skips the chunks that both share. */
+  /** Calls back with each item whose object is not in the other list. Skips the chunks that both lists share. */
   forEachNotIn(other: SortedList<T>, callback: (item: T) => void): void {
     let [at, index] = [0, 0]
     for (const chunk of this.chunks) {

@@ -34,8 +34,8 @@ export interface NodeWatchOptions {
 /** The time for which an answer is reused, so that many clients cause no load on the node. */
 const SHARED_MS = 1_000
 /**
- * The deadline of all calls together, below that of an answer: a node that connects a block or is short of processor time responds
- * to nothing for seconds. One that refuses connections is detected at once.
+ * The deadline of all calls together, below the deadline of an answer: a node that connects a block or is short of processor time responds
+ * to nothing for seconds. A node that refuses connections is detected at once.
  */
 const DEADLINE_MS = 4_500
 const STATFS_DEADLINE_MS = 200

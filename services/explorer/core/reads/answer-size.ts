@@ -8,7 +8,7 @@ import type { CancelSignal } from '../tables/cancellation.js'
 const MAX_OPTIONAL = 3_000_000
 /** The maximum number of characters of an answer with several transactions. */
 const MAX_CHARACTERS = 16 * 2 ** 20
-/** The bytes of large answers that may be in the making at the same time. In memory each byte takes several. */
+/** The bytes of large answers that may be in the making together. In memory each byte takes several. */
 const MAX_IN_MAKING = 32 * 2 ** 20
 /** Answers up to this size are made at once: as many as may be in progress take less memory than a few large ones. */
 const MAX_UNRESERVED = 256 * 1024
@@ -33,7 +33,7 @@ export class MakingMemory {
     const isTaken = await new Promise<boolean>((resolve) => {
       const cancel = (): void => {
         const index = this.#waiting.indexOf(waiting)
-        // It was begun by the one before it, which was cancelled too.
+        // The answer before this one was cancelled too, and began this one.
         if (index < 0) return
         this.#waiting.splice(index, 1)
         this.#next()
@@ -107,14 +107,14 @@ export class AnswerSize {
   }
 
   /**
-   * Waits until there is memory for so many bytes more. Reads of an operation may call it at the same time: then one waits for the
+   * Waits until there is memory for so many bytes more. Reads of an operation may call it concurrently: then one waits for the
    * other, and the memory of both is taken at once.
    */
   async reserve(bytes: number): Promise<void> {
     this.#wanted += bytes
     if (this.#wanted <= MAX_UNRESERVED) return
     const taking = this.#taking.then(() => this.#take())
-    // An error is that of each caller.
+    // Each caller receives the error.
     this.#taking = taking.catch(() => undefined)
     await taking
   }

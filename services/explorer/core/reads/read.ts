@@ -28,7 +28,7 @@ export interface NodeStatus {
   health(): Promise<NodeHealth>
 }
 
-/** A part of a list: `count` items from the one with index `from` on. */
+/** A part of a list: `count` items from index `from` on. */
 export interface Range {
   readonly from: number
   readonly count: number
@@ -40,7 +40,7 @@ export interface TxDetail {
   readonly outputs: Range
   /** False if no witnesses are needed. */
   readonly witness: boolean
-  /** The maximum number of bytes of a script or item of a witness: only the beginning of longer ones is needed. */
+  /** The maximum number of bytes of a script or item of a witness: only the beginning of longer scripts and items is needed. */
   readonly maxBytes?: number
 }
 
@@ -62,7 +62,7 @@ export interface ReadContext {
   readonly detail?: TxDetail | undefined
   /**
    * Resolves a read whose answer depends on the head alone, or takes the answer from the cache: answers that change with the mempool too
-   * do not read the same rows again and again.
+   * do not read the rows of the chain again and again.
    * @param read with `fresh: 'head'`.
    * @param args all of them.
    */

@@ -57,7 +57,7 @@ export async function endOfScript(
 ): Promise<ScriptRow[]> {
   const { view, blocks } = chain
   if (view === undefined) return []
-  // An operation reads the others by their ordinals, together with those of other scripts.
+  // An operation reads the other rows by their ordinals, in one query with rows of other scripts.
   if (tables.batches !== undefined)
     return [await lastOfScript({ chain, tables }, hash)].filter((row) => row !== undefined)
   const visible = (row: ScriptRow): boolean => blocks.has(row.height, row.blockTag)
@@ -86,7 +86,7 @@ export async function pageOfScript(
   known: readonly ScriptRow[],
 ): Promise<ScriptChange[]> {
   if (from > to) return []
-  // The totals before the first one are those of the row below it.
+  // The row below the first row has the totals before it.
   const lowest = Math.max(1, from - 1)
   let rows = byOrdinal(known)
   if (!hasAll(rows, lowest, to)) {

@@ -3,7 +3,7 @@ import * as shapes from './shapes.js'
 
 const { paged: _paged, continued: _continued, windowed: _windowed, listed: _listed, ...named } = shapes
 
-/** The shapes by name. A schema that is one of them becomes a named type in every description of the API. */
+/** The shapes by name. A schema that is a shape becomes a named type in every description of the API. */
 export const SHAPES: Readonly<Record<ShapeName, TObject>> = named
 export type ShapeName = Exclude<keyof typeof shapes, 'paged' | 'continued' | 'windowed' | 'listed'>
 

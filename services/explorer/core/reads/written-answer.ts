@@ -12,7 +12,7 @@ export class WrittenAnswer<T> {
   }
 }
 
-/** Returns a list of items that are written already, with the other fields of the answer. An empty one is an object, for `emptyFrom`. */
+/** Returns a list of items that are JSON already, with the other fields of the answer. An empty list is an object, for `emptyFrom`. */
 export function writtenList<T, F extends Readonly<Record<string, number>>>(
   items: readonly string[],
   fields: F,

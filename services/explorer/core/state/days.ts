@@ -31,7 +31,7 @@ type Queries = Pick<Tables, 'query'>
 export type Days = readonly Day[]
 
 /**
- * Derives the days of a view from those of an earlier view: sums again only the days between blocks that differ.
+ * Derives the days of a view from the days of an earlier view: sums again only the days between blocks that differ.
  * @param times of the blocks that only one of the two chains contains (unix seconds); undefined if not all are known.
  */
 export async function nextDays(

@@ -69,7 +69,7 @@ const isBehind = (tip: Tip, height: number, hash: string): boolean =>
 
 /**
  * Returns the status of the indexer. Distinguishes a chain without new blocks (live, tipMatch, old tip), an indexer that is
- * behind (syncing), and one that has stopped (stalled).
+ * behind (syncing), and an indexer that has stopped (stalled).
  * @param lateSinceMs of `Lateness`.
  * @param now unix milliseconds.
  */

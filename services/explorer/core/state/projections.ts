@@ -20,7 +20,7 @@ const SOON_MS = 500
 export interface Projected {
   /** The next one first. */
   readonly blocks: readonly ProjectedBlock[]
-  /** The time from which on there may be newer ones; undefined if these are of the requested mempool. */
+  /** The time from which on there may be newer blocks; undefined if these are projected from the requested mempool. */
   readonly untilMs: number | undefined
 }
 
@@ -38,7 +38,7 @@ interface Projection {
  */
 export class Projections {
   #newest: Projection | undefined
-  /** The last one that has ended. */
+  /** The last projection that has ended. */
   #ended: Projection | undefined
 
   /** Returns the first blocks that a mempool fills, or did shortly before. */

@@ -26,7 +26,7 @@ type Queries = Pick<Tables, 'query' | 'blocks'>
 /** The chain's newest blocks, lowest first, up to the tip. */
 export type RecentBlocks = readonly RecentBlock[]
 
-/** Derives the recent blocks of a view from those of an earlier view: reads only the blocks above the common ones. */
+/** Derives the recent blocks of a view from the recent blocks of an earlier view: reads only the blocks above the common blocks. */
 export async function nextRecentBlocks(
   tables: Queries,
   before: RecentBlocks,

@@ -52,9 +52,9 @@ export const NO_CHAIN: ChainState = {
 
 /** The fee rates that the node requires, in base units per 1000 virtual bytes. */
 export interface RelayFees {
-  /** The lowest one that enters its mempool now. */
+  /** The lowest rate that enters the node's mempool now. */
   readonly mempoolMin: bigint
-  /** The lowest one that it relays; undefined if the node does not report it. */
+  /** The lowest rate that the node relays; undefined if the node does not report it. */
   readonly minRelay?: bigint | undefined
   /** The rate that a replacement must pay in addition; undefined if the node does not report it. */
   readonly incremental?: bigint | undefined

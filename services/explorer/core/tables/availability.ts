@@ -54,7 +54,7 @@ const CROWDED_TURNS = 16
  * in a row would not be made before its deadline.
  */
 const CROWDED_MS = 1_000
-/** The maximum length of the queue. Started answers may exceed the crowded limit, but not this one. */
+/** The maximum length of the queue. Started answers may exceed the crowded limit, but not this limit. */
 const MAX_WAITING = 4_000
 
 /**
@@ -118,7 +118,7 @@ export class AvailableDatabase implements QueryRunner {
     return this.#query(this.db, (options) => this.db.bytes(sql, params, options), sql, signal)
   }
 
-  /** Returns another database of the same server, which shares the reachability and the queue of this one. */
+  /** Returns a runner for another database of the server. Both share the reachability and the queue. */
   on(db: Queries): QueryRunner {
     const isConnected = (): boolean => this.#connected
     const isCrowded = (): boolean => this.isCrowded
@@ -257,7 +257,7 @@ export class AvailableDatabase implements QueryRunner {
   }
 }
 
-/** Returns whether the same query may succeed later: the database is unreachable, or its tables are being created. */
+/** Returns whether a query may succeed later: the database is unreachable, or its tables are being created. */
 async function isPassing(error: unknown, db: Queries): Promise<boolean> {
   if (error instanceof DatabaseUnavailable) return true
   return error instanceof TableMissing && !(await isCreated(db).catch(() => false))

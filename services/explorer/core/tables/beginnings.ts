@@ -18,7 +18,7 @@ const ORDER = new Selection(ADDRESS_ORDER.columns)
 const SCRIPT_ROW = new Selection(SCRIPT_TX_COLUMNS)
 const SCRIPT = new Selection(SCRIPTS.columns)
 
-/** The number of rows that are read beyond the requested ones: some may belong to other branches, or lie at the edge of a range. */
+/** The number of rows that are read beyond the requested rows: some may belong to other branches, or lie at the edge of a range. */
 const SPARE = 32
 const LOCATION_DIGITS = 16
 

@@ -14,7 +14,7 @@ export async function blocksBetween(tables: ByteQuerier, from: number, to: numbe
   return BLOCK.bytes(tables, rows, { from, to })
 }
 
-/** Returns the row of a block, undefined for an unknown one. It is the same on every branch. */
+/** Returns the row of a block, undefined for an unknown block. The row does not depend on the branch. */
 export async function blockAt(
   tables: ByteQuerier,
   height: number,

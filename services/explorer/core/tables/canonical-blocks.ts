@@ -48,7 +48,7 @@ export class CanonicalBlocks {
   }
 
   /**
-   * Returns the chain of the lowest blocks of this one, followed by others.
+   * Returns the lowest blocks of this chain, followed by other blocks.
    * @param kept the number of blocks of this chain to keep.
    * @param pages the blocks above them, in any order, as RowBinary of height, hash and time; others are ignored.
    * @param tipHeight the height of the highest of them.
@@ -140,7 +140,7 @@ class ChainWriter {
 
 type Queries = Pick<Tables, 'bytes' | 'blocks'>
 
-/** Derives the blocks of a view from those of an earlier view, of any branch: reads only the blocks above the common ones. */
+/** Derives the blocks of a view from the blocks of an earlier view, of any branch: reads only the blocks above the common blocks. */
 export async function nextCanonicalBlocks(
   tables: Queries,
   before: CanonicalBlocks,

@@ -19,7 +19,7 @@ export interface GatherOptions<V> {
   readonly load: (keys: readonly string[], signal: AbortSignal) => Promise<ReadonlyMap<string, V>>
   /** The maximum number of concurrent batches. */
   readonly inFlight?: number
-  /** The number of keys that must wait before a batch starts beside another one: the overhead of small batches dominates. */
+  /** The number of keys that must wait before a batch starts beside another batch: the overhead of small batches dominates. */
   readonly least?: number
   /** The maximum number of keys per batch. */
   readonly maxKeys?: number
@@ -31,7 +31,7 @@ export interface GatherOptions<V> {
 
 /** The number of keys that 256 connections wait for, as many as keep the database busy: none of them is refused. */
 const KEYS = 256
-/** By default two batches are in flight, so that the database works while answers are made of the rows of the other one. */
+/** By default two batches are in flight: the database works on one while answers are made of the rows of the other batch. */
 const IN_FLIGHT = 2
 const LEAST = 64
 
@@ -125,7 +125,7 @@ export class Gatherer<V> implements Lookup<V> {
     this.#schedule()
   }
 
-  /** Returns the same lookups for a caller that may disconnect: keys that still wait when the signal aborts are not looked up. */
+  /** Returns these lookups for a caller that may disconnect: keys that still wait when the signal aborts are not looked up. */
   until(signal: CancelSignal | undefined): Lookup<V> {
     if (signal === undefined) return this
     return {
@@ -190,7 +190,7 @@ export class Gatherer<V> implements Lookup<V> {
   }
 }
 
-/** Removes a waiter, and its key with the last one. @returns whether it was there. */
+/** Removes a waiter, and its key with the last waiter. @returns whether the waiter was there. */
 function remove<V>(from: Map<string, Set<Waiter<V>>>, key: string, waiter: Waiter<V>): boolean {
   const waiters = from.get(key)
   if (waiters?.delete(waiter) !== true) return false

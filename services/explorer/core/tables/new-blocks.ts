@@ -7,9 +7,9 @@ import type { Tables } from './tables.js'
 export const MAX_LOOKED_UP = 100
 
 /**
- * Returns the blocks of a view from a height up to its tip, lowest first, if they are few: callers of the same turn share one query.
+ * Returns the blocks of a view from a height up to its tip, lowest first, if they are few: callers in one turn share a query.
  * Blocks without a row are left out.
- * @returns undefined if there are many, or one of them is final, so that the view does not have its hash.
+ * @returns undefined if there are many, or a block is final, so that the view does not have its hash.
  * @throws DatabaseUnavailable.
  */
 export async function newBlocks(

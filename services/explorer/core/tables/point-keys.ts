@@ -56,7 +56,7 @@ function word(value: number): string {
   return words.toString('hex', 0, 4)
 }
 
-/** Returns the key of `tx_locations` for a txid. Transactions of other txids may have the same one. */
+/** Returns the key of `tx_locations` for a txid. Several txids may have one key. */
 export function locationPrefix(txid: string): string {
   return txid.slice(0, 16)
 }

@@ -1,8 +1,8 @@
 import type { QueryRunner } from './availability.js'
 
 /**
- * Collects the lookups of an operation into rounds: those that wait begin together, when no query of the operation is in progress.
- * Reads that take the same steps beside each other therefore share the query of each step, also if some of them skip a step: a table
+ * Collects the lookups of an operation into rounds: waiting lookups begin together, when no query of the operation is in progress.
+ * Parallel reads with equal steps therefore share the query of each step, also if some reads skip a step: a table
  * is not looked up while lookups wait that lead to it.
  */
 export class Rounds<Table extends string> {

@@ -127,7 +127,7 @@ export interface BatchLookups {
 
 type GatheredTable = keyof Gatherers | keyof BatchGatherers
 
-/** The lookups whose rows lead to keys of another one. Those of locations lead back to `blockTxs`, but are rare. */
+/** The lookups whose rows lead to keys of another lookup. Lookups of locations lead back to `blockTxs`, but are rare. */
 const LEADS: Readonly<Partial<Record<GatheredTable, readonly GatheredTable[]>>> = {
   blocks: ['heights'],
   scriptRows: ['scriptEnds'],
@@ -154,9 +154,9 @@ type Keys = [keys: readonly string[], signal: AbortSignal]
 export const LAST_ROWS = 8
 /** The number of last rows that a first page of a script's history reads, unless it is longer than the default length. */
 export const PAGE_ROWS = 26 + LAST_ROWS
-/** The number of rows of outputs up to which those of a script are read together with those of others. */
+/** The number of outputs of a script up to which they are read in one query with the outputs of other scripts. */
 export const MAX_OUTPUT_ROWS = 1_000
-/** The number of spends of a transaction's outputs up to which they are read together with those of others. */
+/** The number of spends of a transaction's outputs up to which they are read in one query with the spends of other transactions. */
 export const MAX_SHARED_SPENDS = 500
 /** The number of scripts whose last rows, or outputs, are read at once. */
 const SCRIPTS_AT_ONCE = 100
@@ -165,12 +165,12 @@ const LONG_HISTORY = 5_000
 const MAX_LONG_SCRIPTS = 10_000
 
 /**
- * Point lookups of rows of all branches, from which callers select those of their chain (`CanonicalBlocks.has`): such rows are right
+ * Point lookups of rows of all branches, from which callers select the rows of their chain (`CanonicalBlocks.has`): such rows are right
  * whatever is being written, so lookups need no fence. Concurrent lookups share queries.
  */
 export class Tables {
   #gatherers: Gatherers
-  /** The same as a list. */
+  /** The gatherers as a list. */
   #listed: readonly Gatherer<unknown>[] | undefined
   #hasRead = false
   /** Scripts known to have a long history. */
@@ -249,8 +249,8 @@ export class Tables {
   }
 
   /**
-   * Returns the same tables for an operation of many reads, whose lookups are collected: for each step of the reads that run beside
-   * each other one query per table, for each 1,000 keys begun. The signal cancels its queries.
+   * Returns these tables for an operation of many reads, whose lookups are collected: for each step of reads that run in parallel
+   * one query per table, for each 1,000 keys begun. The signal cancels its queries.
    */
   forOperation(signal: CancelSignal): Tables {
     const rounds = new Rounds<GatheredTable>(LEADS)
@@ -347,7 +347,7 @@ export class Tables {
     return this.#gatherers.unspentLists.until(this.signal)
   }
 
-  /** Returns the same tables for a caller that may disconnect: the signal cancels its queries, and lookups that only it needs. */
+  /** Returns these tables for a caller that may disconnect: the signal cancels its queries, and lookups that only it needs. */
   withSignal(signal: CancelSignal): Tables {
     return new Tables(this.db, signal, this)
   }
@@ -393,7 +393,7 @@ export class Tables {
     return this.db.query<T>(sql, params, this.signal)
   }
 
-  /** Runs queries for rows of all branches, from which the caller selects those of its chain: they need no fence. */
+  /** Runs queries for rows of all branches, from which the caller selects the rows of its chain: such queries need no fence. */
   get unchecked(): ByteQuerier {
     return { bytes: (sql, params) => this.db.bytes(sql, params, this.signal) }
   }
@@ -414,7 +414,7 @@ export class Tables {
   /**
    * Returns the first and the last row of a script that `visible` accepts, undefined if there is none.
    * @param script the hash of the script as in the tables.
-   * @param filter the same condition in SQL; used only if many rows belong to other branches.
+   * @param filter the condition of `visible` in SQL; used only if many rows belong to other branches.
    */
   async endsOfScript(
     script: string,
@@ -430,7 +430,7 @@ export class Tables {
       (last, row) => (last === undefined || row.ordinal > last.ordinal ? row : last),
       undefined,
     )
-    // Only first rows: if there are further rows, one that is not among these may be visible.
+    // Only first rows: if there are further rows, a row beyond these may be visible.
     const isKnown = rows.length <= LAST_ROWS || (known !== undefined && known.ordinal > 1)
     const last = isKnown ? known : await this.lastVisibleOfScript(script, visible, filter)
     if (last === undefined) return [undefined, undefined]
@@ -438,7 +438,7 @@ export class Tables {
     return [first ?? (await this.scriptRows(script, 1, 1)).find(visible), last]
   }
 
-  /** Returns the same row if all rows of `scriptEnd` belong to other branches. */
+  /** Returns the last visible row of a script, for the case that all rows of the script's end belong to other branches. */
   async lastVisibleOfScript(
     script: string,
     visible: (row: ScriptRow) => boolean,
@@ -542,7 +542,7 @@ export class Tables {
     )
   }
 
-  /** Returns rows by their scripts, and notes which of these have a long history. */
+  /** Returns rows by their scripts, and notes the scripts that have a long history. */
   #ofScripts(rows: readonly ScriptRow[]): Map<string, ScriptRow[]> {
     for (const { scriptHash, ordinal } of rows) if (ordinal > LONG_HISTORY) this.#long.set(scriptHash, true)
     return groupBy(rows, ({ scriptHash }) => scriptHash)
@@ -559,7 +559,7 @@ export class Tables {
   }
 }
 
-/** Returns the first rows of a script, of all branches, and then the last ones, highest ordinal first; some may be both. */
+/** Returns the first rows of a script, of all branches, and then its last rows, highest ordinal first; some rows may be both. */
 function endsOf(db: ByteQuerier, script: string): Promise<ScriptRow[]> {
   const first = 'FROM script_txs WHERE script_hash = unhex({script:String}) AND ordinal = 1'
   return SCRIPT_ROW.bytes(db, `${first} UNION ALL (SELECT ${SCRIPT_ROW.names} ${lastRows(LAST_ROWS)})`, {

@@ -94,7 +94,7 @@ async function locate(tables: Tables, blocks: CanonicalBlocks, txids: readonly s
   const locations = [...(await tables.locations.getAll(txids.map(locationPrefix))).values()].flat()
   const visible = locations.filter(({ height, blockTag: tag }) => blocks.has(height, tag))
   const wanted = new Set(txids)
-  // Another transaction may have the same prefix.
+  // Several transactions may have one prefix.
   return [...(await tables.blockTxs.getAll(visible.map(blockTxKey))).values()].filter(({ txid }) =>
     wanted.has(txid),
   )
@@ -123,8 +123,8 @@ export function storedOf(
 }
 
 /**
- * Returns a transaction as of its block, with its large parts. A caller that is done with one before it requests the next one needs
- * memory for one.
+ * Returns a transaction as of its block, with its large parts. A caller that is done with a transaction before it requests the next
+ * needs memory for one.
  * @param takes decides whether the witness is read.
  * @throws Error if it is missing; its rows are written before the head of its block.
  */
@@ -153,7 +153,7 @@ export async function allSpends(
   return (await tables.largeSpends.get(outputPrefix(txid))) ?? first
 }
 
-/** Calls a function with the bodies of transactions by their txids, large ones one after another; without those that are missing. */
+/** Calls a function with the bodies of transactions by their txids, large bodies one after another; missing bodies are left out. */
 export async function eachBody(
   tables: Pick<Tables, 'bodies' | 'largeBodies'>,
   txids: readonly string[],
@@ -195,7 +195,7 @@ async function largeWitness(tables: Tables, { txid, height, blockTag: tag }: Con
   return replacedWitness(tables, { txid, height, blockTag: tag })
 }
 
-/** Returns a transaction as of a block other than the one that was written last. @param row as of the latter. */
+/** Returns a transaction as of a block other than its last written block. @param row the transaction as of its last written block. */
 async function asOf(
   tables: Tables,
   at: BlockTx,
@@ -246,7 +246,7 @@ export async function blockTxsBetween(
 
 /**
  * Returns the transactions of a block with indexes in a range (inclusive), in order, for a read that knows their number: in an
- * operation by their keys, which share queries with those of other blocks.
+ * operation by their keys, which share queries with the keys of other blocks.
  */
 export async function blockTxsIn(
   tables: Tables,
@@ -285,7 +285,7 @@ export async function newestWhales(
   return BLOCK_TX.query(tables, rows, { least: least.toString() })
 }
 
-/** The transactions of blocks, for several callers at once: those of the same few blocks are read once. */
+/** The transactions of blocks, for several concurrent callers: each block is read once. */
 export class BlockContents {
   readonly #tables: Pick<Tables, 'unchecked'>
   readonly #rows = new Map<string, Promise<readonly BlockTx[]>>()

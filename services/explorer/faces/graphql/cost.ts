@@ -23,7 +23,7 @@ type Values = Readonly<Record<string, unknown>>
 export interface FieldCost {
   /** Returns the rows that the field itself reads. */
   readonly rows?: (args: Values) => number
-  /** Returns how often the fields below it are read. @param limit that of the list that contains the field. */
+  /** Returns how often the fields below the field are read. @param limit the limit of the list that contains the field. */
   readonly times?: (args: Values, limit: number) => number
   /** Returns the limit of the list that the answer of the field is. */
   readonly limit?: (args: Values) => number
@@ -95,7 +95,7 @@ export class CostOf {
     return root === undefined || root === null ? NOTHING : this.#selections(selectionSet, root, 1)
   }
 
-  /** @param limit that of the list that the object is the answer of. */
+  /** @param limit the limit of the list that contains the object. */
   #selections({ selections }: SelectionSetNode, type: GraphQLCompositeType, limit: number): Cost {
     let cost = NOTHING
     for (const each of selections) {

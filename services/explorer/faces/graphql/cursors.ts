@@ -22,7 +22,7 @@ export type ReadItems = (start: number, count: number) => Promise<ListAnswer>
 interface Page {
   readonly start: number
   readonly answer: ListAnswer
-  /** The place that the page follows, undefined for one that was selected by its number. */
+  /** The place that the page follows, undefined for a page that was selected by its number. */
   readonly before?: readonly string[]
 }
 
@@ -45,7 +45,7 @@ interface CursorKind {
   readonly start: (place: readonly string[], list: List) => number | Promise<number>
 }
 
-/** The transactions of a block never change: the place is counted from the first one, and belongs to the block. */
+/** The transactions of a block never change: the place is counted from the first transaction, and belongs to the block. */
 const OF_BLOCK: CursorKind = {
   after: ({ start, answer }) => [start + answer.items.length, String(answer.items[0]?.['block_hash'])],
   start: ([index, hash], { first }) => {
@@ -71,7 +71,7 @@ const OF_CHAIN: CursorKind = {
 /** A value by which a list is ordered: numbers from the highest, texts in alphabetical order. */
 type Key = readonly (bigint | string)[]
 
-/** Items come and go anywhere in the list, whose order is that of their keys: the place is the key of the last item. */
+/** Items come and go anywhere in the list, which is sorted by their keys: the place is the key of the last item. */
 function ordered(keyOf: (item: Fields) => Key): CursorKind {
   return {
     after: ({ start, answer }) => {
@@ -136,7 +136,7 @@ const KINDS: Readonly<Record<string, CursorKind>> = {
   richList: RICH,
 }
 
-/** Returns whether a list takes `first` and `after`: as the cursor of the read itself, or as one of those of this file. */
+/** Returns whether a list takes `first` and `after`: as the cursor of the read itself, or as a cursor of this file. */
 export const hasCursor = ({ name, args }: Read): boolean => 'cursor' in args || Object.hasOwn(KINDS, name)
 
 /**

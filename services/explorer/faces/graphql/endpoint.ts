@@ -27,7 +27,7 @@ export const MAX_BODY_BYTES = 64 * 1024
 const RESPONSE_TYPE = 'application/graphql-response+json'
 const VARY = 'accept, accept-encoding, x-min-chain-height'
 
-/** A request with what it leads to besides its response. */
+/** A request with its effects besides its response. */
 interface Exchange {
   readonly request: Request
   /** The state of the answer. */

@@ -154,7 +154,7 @@ export const HAS_DETAIL: ReadonlySet<string> = new Set([
   'transaction',
 ])
 
-/** Rows that a read costs beside those of its answer: it is answered by queries of its own, which it shares with no other. */
+/** Rows that a read costs in addition to the rows of its answer: it shares its queries with no other read. */
 export const FURTHER_ROWS: Readonly<Record<string, number>> = {
   addressUtxos: 100,
   searchPrefix: 100,

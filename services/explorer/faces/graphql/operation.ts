@@ -36,9 +36,9 @@ export interface Prepared {
 /** Rows that cost as much as one request. */
 const ROWS_PER_REQUEST = 100
 const MAX_ERRORS = 5
-/** Valid documents that are remembered: clients send the same ones with other variables. */
+/** The number of valid documents that are remembered: clients send a document again and again with other variables. */
 const MAX_DOCUMENTS = 200
-/** The maximum number of fields and fragments that a document selects: validation compares those of the same name in pairs. */
+/** The maximum number of fields and fragments that a document selects: validation compares fields of one name in pairs. */
 const MAX_SELECTIONS = 500
 /** The maximum number of brackets within brackets. */
 const MAX_BRACKETS = 100
@@ -84,7 +84,7 @@ export class Operations {
     }
   }
 
-  /** Returns a valid document, or its errors. @throws GraphQLError for one that cannot be parsed or is too large. */
+  /** Returns a valid document, or its errors. @throws GraphQLError for a document that cannot be parsed or is too large. */
   #document(query: string): DocumentNode | readonly GraphQLError[] {
     const known = this.#documents.get(query)
     if (known !== undefined) return known

@@ -153,7 +153,7 @@ class SchemaMaker {
     }
   }
 
-  /** Returns the type of the messages of a channel. @param further its fields besides those of every channel. */
+  /** Returns the type of the messages of a channel. @param further its fields in addition to the fields of every channel. */
   #message(
     name: string,
     data: TObject,

@@ -74,7 +74,7 @@ export class Types {
   /**
    * Returns the arguments of a read.
    * @param path the prefix of the names of enums.
-   * @param without the one that a link sets.
+   * @param without the argument that a link sets.
    */
   args(path: string, args: Arguments, without?: string): GraphQLFieldConfigArgumentMap {
     return Object.fromEntries(

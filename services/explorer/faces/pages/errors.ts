@@ -48,7 +48,7 @@ export function errorPage(failure: Failure, { locale, path, assets, chain }: Err
 interface Words {
   readonly title: string
   readonly text: string
-  /** True if the same request may succeed later. */
+  /** True if the request may succeed later. */
   readonly passes: boolean
 }
 

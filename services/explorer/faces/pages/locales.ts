@@ -20,13 +20,13 @@ export const formatOf = (locale: Locale): Format => FORMATS.get(locale) ?? new F
 
 export const languageOfLocale = (locale: Locale): Language => (locale.startsWith('de') ? 'de' : 'en')
 
-/** The number of remembered headers: browsers send a few different ones. */
+/** The number of remembered headers: browsers send a few different headers. */
 const MAX_HEADERS = 256
 const chosen = new Map<string, Locale>()
 
 /**
- * Returns the locale of a page in a language for a reader with this Accept-Language header: that of the first region of the language
- * in it. Browsers write the preferred one first.
+ * Returns the locale of a page in a language for a reader with this Accept-Language header: the locale of the first region that the
+ * header names for the language. Browsers write the preferred region first.
  */
 export function localeOf(language: Language, header: string): Locale {
   const key = `${language} ${header}`

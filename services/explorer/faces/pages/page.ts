@@ -20,7 +20,7 @@ export interface PageContext extends ReadContext {
   readonly f: Format
   readonly network: Network | undefined
   /**
-   * Resolves another read from the same state, and records what it depends on. Arguments that are left out have their defaults.
+   * Resolves another read from the state of the page, and records its validity. Arguments that are left out have their defaults.
    * @param detail the parts of transactions that the page shows. Not set: all.
    */
   readonly read: <A extends Arguments, S extends TSchema>(
@@ -28,7 +28,7 @@ export interface PageContext extends ReadContext {
     args: Given<A>,
     detail?: TxDetail,
   ) => Promise<Static<S>>
-  /** Returns the URL of a page in the language of this one. */
+  /** Returns the URL of a page in the language of the current page. */
   readonly to: (path: string) => string
   /** Returns the URL of a path of this explorer. */
   readonly at: (path: string) => string

@@ -81,7 +81,7 @@ const pageForm: FormFor = ({ path, accept, acceptLanguage }) => {
   return { encoding: HTML.get(locale) ?? CSV, params: { locale } }
 }
 
-/** Returns the form of a file. Its column names are in a language; its figures are the same everywhere. */
+/** Returns the form of a file. Its column names are in a language; its figures do not depend on the language. */
 const textForm: FormFor = ({ path }) =>
   hasSlash(path) ? undefined : { encoding: CSV, params: { locale: localeOf(languageOf(path).language, '') } }
 
@@ -223,7 +223,7 @@ export class Site implements HttpFace {
 const givenLanguage = (query: URLSearchParams): Language =>
   LANGUAGES.find((each) => each === query.get('lang')) ?? 'en'
 
-/** Returns the URL of an endpoint of the API with the arguments of a form. Empty ones are left out. */
+/** Returns the URL of an endpoint of the API with the arguments of a form. Empty arguments are left out. */
 function tried({ query }: Request, openApi: OpenApi): string {
   const given = new URLSearchParams(query)
   let path = pathOf(openApi, given.get('operation'))

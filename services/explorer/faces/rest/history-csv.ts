@@ -27,7 +27,7 @@ export const addressHistoryCsv = {
   args: { address: addressArgument },
 } as const
 
-/** The maximum number of files that are sent at the same time. */
+/** The maximum number of files that are sent concurrently. */
 const MAX_EXPORTS = 16
 const CSV_TYPE = ['content-type', 'text/csv; charset=utf-8'] as const
 /** The number of transactions that are read at once: fewer than a batch of lookups. */
@@ -37,7 +37,7 @@ const HEADER = 'txid,block_height,tx_index,timestamp,value_change,balance\r\n'
 /** A file that has been begun. */
 export interface CsvExport {
   readonly isEmpty: boolean
-  /** The parts of the file. Each is made when the one before it has been sent. */
+  /** The parts of the file. Each part is made when the previous part has been sent. */
   readonly parts: AsyncGenerator<string>
 }
 

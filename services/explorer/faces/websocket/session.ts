@@ -104,7 +104,7 @@ export class FeedSession implements Session {
       this.#follow(channel, stream)
   }
 
-  /** Receives the events of a sequence instead of those of the channel's other one. */
+  /** Receives the events of a sequence instead of the events of the channel's other sequence. */
   #follow(channel: Channel, stream: Stream): void {
     for (const each of streamsOf(channel)) if (each !== stream) this.#socket.unsubscribe(each)
     this.#socket.subscribe(stream)
@@ -150,7 +150,7 @@ interface Message {
   readonly removals?: unknown
 }
 
-/** Parses a message; one that is not a JSON object has no type. */
+/** Parses a message; a message that is not a JSON object has no type. */
 function parseMessage(text: string): Message {
   try {
     const message: unknown = JSON.parse(text)

@@ -192,7 +192,7 @@ export class Dispatcher {
       : { route, params: { ...params, ...form.params }, encoding: form.encoding }
   }
 
-  /** Returns the face that has all paths below its prefix, if this is one of them. */
+  /** Returns the face that has all paths below its prefix, if the path is below a prefix. */
   #faceBelow(path: string): HttpFace | undefined {
     return this.#parts.faces.find(({ prefix }) => prefix !== undefined && isUnder(prefix, path))
   }

@@ -246,7 +246,7 @@ export class Server {
 
   /**
    * Sends an answer. A large body is handed over as the client reads it.
-   * @param disconnect that of the client, if it is watched already.
+   * @param disconnect the watch of the client's connection, if it is watched already.
    */
   #write(res: HttpResponse, answer: Answer, ending: Ending, disconnect?: Disconnect): void {
     const { body } = answer
@@ -273,7 +273,7 @@ export class Server {
   }
 
   /**
-   * Sends an answer part by part, each when the client has taken most of the one before it. A client that takes nothing for ten
+   * Sends an answer part by part, each when the client has taken most of the previous part. A client that takes nothing for ten
    * seconds is disconnected by uWebSockets.
    * @returns what was observed in the end.
    */
@@ -467,7 +467,7 @@ function bodyOf(res: HttpResponse, maxBytes: number, disconnect: Disconnect): Pr
 
 function originOf(res: HttpResponse, req: HttpRequest): Origin {
   const forwarded: string[] = []
-  // Not getHeader, which returns only the first one: that of the client, before the one that a proxy added.
+  // Not getHeader, which returns only the first header: the client's header, before the header that a proxy added.
   req.forEach((name, value) => {
     if (name === 'x-forwarded-for') forwarded.push(value)
   })

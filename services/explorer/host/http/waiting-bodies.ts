@@ -100,7 +100,7 @@ export class WaitingBodies {
   }
 }
 
-/** Returns the bytes per second of the fastest reader; undefined if one of them has just begun. */
+/** Returns the bytes per second of the fastest reader; undefined if a reader has just begun. */
 function rateOf(readers: ReadonlySet<Waiting>, now: number): number | undefined {
   let fastest = 0
   for (const { began, read } of readers) {

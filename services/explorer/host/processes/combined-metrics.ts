@@ -1,8 +1,8 @@
 import { combined, countersOf, type MetricSnapshot, textOf } from '../../../metrics/prometheus.js'
 
 /**
- * The metrics of all processes as those of one. Counters never fall: those of a process that has exited stay included, as they
- * were when they were last read.
+ * The metrics of all processes as the metrics of one process. Counters never fall: the counters of a process that has exited stay
+ * included, as they were when they were last read.
  */
 export class CombinedMetrics<Process> {
   readonly #last = new Map<Process, MetricSnapshot>()
@@ -20,7 +20,7 @@ export class CombinedMetrics<Process> {
     if (last !== undefined) this.#exited.push(countersOf(last))
   }
 
-  /** Returns the metrics as text. @param own those of the primary. */
+  /** Returns the metrics as text. @param own the metrics of the primary. */
   async text(own: MetricSnapshot): Promise<{ text: string; type: string }> {
     const exited = this.#exited
     if (exited.length > 1) this.#exited = [await combined(exited), ...this.#exited.slice(exited.length)]

@@ -7,7 +7,7 @@ import type { FromPrimary, GroupStatus, LimitName, ProcessStatus, ToPrimary } fr
 
 /** A process of the explorer, as the primary sees it. */
 export interface Process {
-  /** Higher than that of every earlier process. */
+  /** The identifier, higher than the identifiers of all earlier processes. */
   readonly id: number
   readonly send: (message: FromPrimary) => void
 }
@@ -23,7 +23,7 @@ export interface CoordinatorOptions {
   readonly onDefect: (error: unknown) => void
 }
 
-/** The maximum wait for the reply of one process: a frozen one must not keep the others waiting. */
+/** The maximum wait for the reply of one process: a frozen process must not keep the other processes waiting. */
 const REPLY_MS = 500
 
 interface Pending<T> {
@@ -162,7 +162,7 @@ export class Coordinator {
     for (const process of this.#statuses.keys()) process.send({ kind: 'group', group })
   }
 
-  /** Returns the metrics of all processes; requests at the same time share one collection. */
+  /** Returns the metrics of all processes; concurrent requests share one collection. */
   #scraped(): Promise<{ text: string; type: string }> {
     this.#scrape ??= this.#collect().finally(() => {
       this.#scrape = undefined
@@ -170,7 +170,7 @@ export class Coordinator {
     return this.#scrape
   }
 
-  /** Reads the metrics of the processes that listen: the figures of one that is starting would only distort the minima. */
+  /** Reads the metrics of the processes that listen: the figures of a starting process would only distort the minima. */
   async #collect(): Promise<{ text: string; type: string }> {
     const listening = [...this.#statuses].filter(([, { isListening }]) => isListening)
     await Promise.all(

@@ -6,7 +6,7 @@ import type { NumberedEvent, Offer } from './messages.js'
 /** Timers of the processes may fire this much early. */
 const EARLY_MS = 100
 
-/** Returns whether an event gets a number: several processes offer the same one. */
+/** Returns whether an event gets a number: several processes offer each event. */
 type Choice = (offer: Offer) => boolean
 
 interface Numbered {

@@ -41,7 +41,7 @@ export class Leases<Holder> {
 
   /**
    * Leases tokens to a process that has too few.
-   * @param unused what is left of its previous lease, which it returns.
+   * @param unused the rest of the client's previous lease, which the process returns.
    * @returns fewer tokens than wanted if these are the last of the client's window.
    */
   async lease(client: string, wanted: number, holder: Holder, unused?: Lease): Promise<Lease> {

@@ -36,7 +36,7 @@ const SCRAPE_MS = 2_000
 type Text = Awaited<ReturnType<MetricsText>>
 type MetricsText = () => Promise<{ text: string; type: string }>
 
-/** One of several processes of an explorer: what it shares with the others through the primary. */
+/** One of several processes of an explorer, and the state that it shares with the other processes through the primary. */
 export class Member {
   readonly size: number
   readonly signal: AbortSignal
@@ -57,7 +57,7 @@ export class Member {
     this.signal = options.signal
   }
 
-  /** Joins the other processes. Resolves when the numbers of the feed continue those of the others. */
+  /** Joins the other processes. Resolves when the numbers of the feed continue the numbers of the other processes. */
   join(parts: MemberParts): Promise<void> {
     this.#parts = parts
     this.#numbered = new NumberedFeed(parts.feed, this.signal)
@@ -97,7 +97,7 @@ export class Member {
     })
   }
 
-  /** True in the one process that counts what all of them observe. */
+  /** True in the one process that counts events that all processes observe. */
   get isFirst(): boolean {
     return this.#group.first === this.#self
   }
@@ -111,7 +111,7 @@ export class Member {
     return this.#status.isListening && this.#status.failure === undefined
   }
 
-  /** Reports the state of this process to the others if it has changed. */
+  /** Reports the state of this process to the other processes if it has changed. */
   report({ status, error, code, wsClients }: Health, isListening: boolean): void {
     if (this.#parts === undefined) return
     const isFailing = status !== 'ok' && error !== undefined && code !== undefined

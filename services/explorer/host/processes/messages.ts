@@ -2,7 +2,7 @@ import type { ErrorCode } from '../../../../pipelines/errors.js'
 import type { MetricSnapshot } from '../../../metrics/prometheus.js'
 import type { NumberedChannel, PositionedStream } from '../../core/feed/streams.js'
 
-/** The rate limits that the processes share: that of all requests, and that of transactions to broadcast. */
+/** The rate limits that the processes share: the limit of all requests, and the limit of transactions to broadcast. */
 export type LimitName = 'requests' | 'broadcasts'
 
 /** The numbers of the last events that are numbered by the log and the tables: how far a process has got. */
@@ -11,14 +11,14 @@ export type FeedPosition = Readonly<Record<PositionedStream, number>>
 /** An event that a process has for the feed. */
 export interface Offer {
   readonly channel: NumberedChannel
-  /** Identifies the event: several processes offer the same one. Empty for a channel whose events are paced. */
+  /** Identifies the event: several processes offer it. Empty for a channel whose events are paced. */
   readonly id: string
   readonly data: object
   /** The position of the process with the event. Another process publishes it after it has got as far. */
   readonly after: FeedPosition
 }
 
-/** An event with its number, which is the same in all processes. */
+/** An event with its number: all processes use one number for an event. */
 export interface NumberedEvent {
   readonly seq: number
   readonly channel: NumberedChannel
@@ -26,7 +26,7 @@ export interface NumberedEvent {
   readonly after: FeedPosition
 }
 
-/** The state of one process, as far as the others need it. */
+/** The state of one process, as far as the other processes need it. */
 export interface ProcessStatus {
   readonly isListening: boolean
   readonly wsClients: number
@@ -39,7 +39,7 @@ export interface GroupStatus {
   /** The number of processes that listen and can answer. */
   readonly serving: number
   readonly wsClients: number
-  /** The identifier of the process that counts what all of them observe. */
+  /** The identifier of the process that counts events that all processes observe. */
   readonly first: number
   /** The failure of a process that listens. */
   readonly failure?: ProcessStatus['failure']

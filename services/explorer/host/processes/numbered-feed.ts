@@ -3,8 +3,8 @@ import { NUMBERED, POSITIONED } from '../../core/feed/streams.js'
 import type { FromPrimary, NumberedEvent } from './messages.js'
 
 /**
- * Publishes the events that the primary has numbered, in its order, each after this process has got as far as the one that
- * offered it: it can then answer for it.
+ * Publishes the events that the primary has numbered, in the order of the primary. An event is published when this process has got as
+ * far as the process that offered the event: from then on its answers contain the event.
  */
 export class NumberedFeed {
   readonly #feed: Feed

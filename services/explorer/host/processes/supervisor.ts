@@ -16,7 +16,7 @@ const STOP_MS = 8_000
 const PORT_WAIT_MS = 3_000
 const LOOK_AGAIN_MS = 100
 
-/** Runs the processes of the explorer, and restarts each one that exits. They share the ports; this process only coordinates them. */
+/** Runs the processes of the explorer, and restarts a process that exits. They share the ports; this process only coordinates them. */
 export async function supervise({ config, logger, signal, args }: ServiceContext): Promise<void> {
   const { explorerProcesses: size, rateLimitPerMinute, broadcastRateLimitPerMinute } = config
   if (process.platform !== 'linux')

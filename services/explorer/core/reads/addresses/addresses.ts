@@ -13,7 +13,7 @@ import { changeOf, endOfScript, lastOfScript, pageOfScript, requestedScript } fr
 import { summaryOf } from './summary.js'
 import { unspentOnChain, unspentWithMempool } from './unspent.js'
 
-/** An address is known if the chain or the mempool contains it. The totals are those of the chain. */
+/** An address is known if the chain or the mempool contains it. The totals count the chain alone. */
 export const addressSummary = declareRead({
   name: 'address',
   about: 'Totals, balance and unconfirmed changes of an address.',
@@ -53,7 +53,7 @@ export const addressTransactions = declareRead({
     const { blocks } = context.chain
     const list = { scriptHash, sort }
     const before = cursor === undefined ? undefined : decodePlace(list, cursor, context.chain)
-    // The rows of the newest page are the last ones, so one query returns both the count and the page.
+    // The rows of the newest page are the script's last rows, so one query returns both the count and the page.
     const end =
       page === 1 && sort === 'desc' && before === undefined
         ? await endOfScript(context, scriptHash, limit + 1)

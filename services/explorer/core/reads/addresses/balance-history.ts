@@ -82,7 +82,7 @@ async function totalsAt(
   const ascending = [...new Set(heights)].filter((height) => height >= 0).reverse()
   const top = ascending.at(-1)
   if (chain.view === undefined || top === undefined) return heights.map(() => NONE)
-  // The rows up to each height and above the one before it are named by the first height of their range.
+  // The rows up to each height and above the previous height are named by the first height of their range.
   const starts = [0, ...ascending.slice(0, -1).map((height) => height + 1)]
   const sql = `SELECT toUInt32(roundDown(height, [${starts.join(',')}])) AS start, argMax((ordinal, total_received, total_sent), ordinal) AS row,
       toUInt32(row.1) AS txs, toString(row.2) AS received, toString(row.3) AS sent

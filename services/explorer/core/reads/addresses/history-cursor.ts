@@ -51,7 +51,7 @@ export function decodePlace(list: HistoryList, cursor: string, chain: ChainState
   return { ordinal: numberIn(ordinal), newest, seen }
 }
 
-/** Returns whether an unconfirmed transaction is further down than another one in a list from the newest. */
+/** Returns whether an unconfirmed transaction is further down than another transaction in a list from the newest. */
 function isOlder(tx: ShownTx, than: NonNullable<HistoryPlace['seen']>): boolean {
   if (tx.firstSeen !== than.firstSeen) return tx.firstSeen < than.firstSeen
   return tx.txid > than.txid
@@ -61,7 +61,7 @@ function isOlder(tx: ShownTx, than: NonNullable<HistoryPlace['seen']>): boolean 
  * Selects the items after a place. Those that were unconfirmed on an earlier page and are confirmed by now may be selected again; none
  * is left out.
  * @param confirmed the number of confirmed transactions.
- * @param inMempool the unconfirmed ones, newest first.
+ * @param inMempool the unconfirmed transactions, newest first.
  */
 export function slotsAfter(
   { ordinal, seen }: HistoryPlace,

@@ -8,7 +8,7 @@ import { declareRead, type ReadContext } from '../read.js'
 import { AddressEntry, type AddressSummary } from '../shapes.js'
 import { changeOf, endsOfScript, type RequestedScript, scriptOf } from '../script.js'
 
-/** Returns the summary of an address; undefined if neither chain nor mempool contains it. The totals are those of the chain. */
+/** Returns the summary of an address; undefined if neither chain nor mempool contains it. The totals count the chain alone. */
 export async function summaryOf(
   context: ReadContext,
   address: string,

@@ -95,8 +95,8 @@ function unspentOf(rows: readonly OutputRow[], blocks: CanonicalBlocks): Unspent
 }
 
 /**
- * Returns the unspent outputs of a script as of chain and mempool: the unconfirmed ones first, in the order of their transactions
- * from the newest, then those of the chain without the ones that unconfirmed transactions spend.
+ * Returns the unspent outputs of a script as of chain and mempool: the unconfirmed outputs first, in the order of their transactions
+ * from the newest, then the outputs of the chain that no unconfirmed transaction spends.
  */
 export async function unspentWithMempool(
   context: ReadContext,

@@ -22,7 +22,7 @@ export interface FoundBlock {
 }
 
 /**
- * Finds the block of the chain at a height, or a block by hash: of the chain, or one that a reorganisation replaced. Blocks that are
+ * Finds the block of the chain at a height, or a block by hash: of the chain, or a block that a reorganisation replaced. Blocks that are
  * being written, or were never part of the chain, are not found.
  * @param which a height in decimal or a hash in hex.
  */

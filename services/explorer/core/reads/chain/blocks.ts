@@ -41,7 +41,7 @@ export const blocks = declareRead({
 /** The list of all blocks, for its cursors. */
 const LIST = 'blocks'
 
-/** Returns the place of a cursor: the newest block of the pages before it, and the height of the last one. */
+/** Returns the place of a cursor: the newest block of the pages before it, and the height of their last block. */
 function placeOf(cursor: string, chain: ChainState) {
   const [at, tag, height] = decodeCursor(LIST, cursor)
   const newest = { height: numberIn(at), blockTag: numberIn(tag) }

@@ -54,7 +54,7 @@ export async function transactionsAt(
   const isWitnessed = full && detail?.witness !== false
   const [stored, spends] = await Promise.all([
     storedOf(tables, located, isWitnessed),
-    // Only outputs tell by what they are spent.
+    // Only outputs name the transactions that spend them.
     detail?.outputs.count === 0
       ? NO_SPENDS
       : tables.spends.getAll(located.map(({ txid }) => outputPrefix(txid))),
@@ -145,7 +145,7 @@ function confirmed(
   return json
 }
 
-/** Returns the witness that is shown: one that is not needed does not count as left out. */
+/** Returns the witness that is shown: a witness that was not requested does not count as left out. */
 const shown = (witness: Buffer | undefined, detail: TxDetail | undefined): Buffer | undefined =>
   detail?.witness === false ? NOTHING : witness
 

@@ -101,7 +101,7 @@ const perVbyte = (fee: bigint | undefined): string | null =>
   fee === undefined ? null : feeRateUp(fee, NODE_VSIZE)
 
 /**
- * Returns the lowest average fee rate of the full ones among the newest blocks, if at least half of these are full: then more
+ * Returns the lowest average fee rate of the full blocks among the newest blocks, if at least half of the newest are full: then more
  * transactions wait than the mempool shows just after a block.
  */
 export function congestionOf(
@@ -117,7 +117,7 @@ export function congestionOf(
 
 /**
  * Returns the fee rate for each target, as fee and size. It is the lowest fee rate of the projected blocks up to the target, if more
- * transactions follow these; otherwise the minimum. It is never below the minimum, and never below that of recent congestion.
+ * transactions follow these; otherwise the minimum. It is never below the minimum, nor below the fee rate of recent congestion.
  */
 export function recommendations(
   projected: readonly ProjectedBlock[],

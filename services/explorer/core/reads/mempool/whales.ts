@@ -46,7 +46,7 @@ function alertingOf(
 const ALL = confirmedWhales('confirmedWhales')
 const BRIEF = confirmedWhales('briefConfirmedWhales', 1)
 
-/** Transactions that move more than `minValue`, newest first; those of the mempool precede those of the chain. */
+/** Transactions that move more than `minValue`, newest first; the unconfirmed precede the confirmed. */
 export const whaleAlerts = declareRead({
   name: 'whaleAlerts',
   about: 'Transactions that move large amounts, unconfirmed ones first, then the newest.',

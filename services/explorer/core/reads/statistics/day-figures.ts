@@ -7,7 +7,7 @@ import type { DailyItem, HashrateItem } from '../shapes.js'
 /** The number of digits that do not depend on the order in which the difficulties of a day were added. */
 const SURE_DIGITS = 13
 
-/** Returns the figures of a day. @param now Unix milliseconds: the hashrate of today is that of its elapsed seconds. */
+/** Returns the figures of a day. @param now Unix milliseconds: the hashrate of today is computed from its elapsed seconds. */
 export function daily(day: Day, now: number): Static<typeof DailyItem> {
   return {
     date: dateOf(day.day),

@@ -22,7 +22,7 @@ export function blockCard(page: PageContext, block: Block): Html {
   </li>`
 }
 
-/** Returns a block that a miner could make of the mempool now. @param index 0 for the next one. */
+/** Returns a block that a miner could make of the mempool now. @param index 0 for the next block. */
 export function projectedCard(page: PageContext, block: Static<typeof ProjectedBlock>, index: number): Html {
   const { t, f, to } = page
   return html`<li class="cube projected">

@@ -14,7 +14,7 @@ export interface Chart {
   readonly lines: readonly string[]
   /** Oldest first. */
   readonly points: readonly Point[]
-  /** The URL of the same figures as CSV. */
+  /** The URL of the chart's figures as CSV. */
   readonly csv?: string | undefined
   /** Formats a figure of the table; the number as given if left out. */
   /** The factor by which figures are multiplied to be drawn: the table has them as they are. */

@@ -151,7 +151,7 @@ interface ListPage {
 
 /**
  * Returns a page of a list with the links to its other pages.
- * @param path that of the first page.
+ * @param path the path of the first page.
  * @param none shown if the list is empty.
  */
 export function paged(context: PageContext, list: ListPage, path: string, shown: Part, none = ''): Html {

@@ -4,14 +4,14 @@ export interface Column {
   readonly title: string
   /** Numbers and amounts are aligned to the right. */
   readonly isNumber?: boolean
-  /** True for a column that narrow screens omit, because another one or the page of the row has it. */
+  /** True for a column that narrow screens omit, because another column or the page of the row has its content. */
   readonly isMinor?: boolean
 }
 
 export interface Row {
-  /** Identifies the row among those of the page, so that a live page moves it. */
+  /** Identifies the row on the page, so that a live page moves it. */
   readonly id?: string
-  /** The same for a list at whose beginning rows appear continuously: their texts change in place, because nothing should move. */
+  /** Identifies the row in a list at whose beginning rows appear continuously: texts change in place, because nothing should move. */
   readonly key?: string
   readonly cells: readonly Part[]
 }

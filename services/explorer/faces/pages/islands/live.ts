@@ -36,7 +36,7 @@ const main = (): HTMLElement => document.querySelector('main') as HTMLElement
 
 class Live {
   readonly #channels: readonly string[]
-  /** The number of the last event of each channel that was received, at first that of the page's state. */
+  /** The number of the last received event of each channel; at first the number in the page's state. */
   readonly #seen = new Map<string, number>()
   #height = Number(main().dataset['height'])
   #retryMs = FIRST_RETRY_MS
@@ -73,7 +73,7 @@ class Live {
       `${protocol === 'https:' ? 'wss' : 'ws'}://${host}${main().dataset['socket'] ?? ''}`,
     )
     socket.addEventListener('open', () => {
-      // The page has no numbers of the other channels: what they sent before is not known.
+      // The page has no numbers of the other channels: the events that they sent before are unknown.
       if (this.#isOutdated || this.#channels.some((channel) => !this.#seen.has(channel))) this.#updateAfter(0)
       for (const channel of this.#channels) {
         const since = this.#seen.get(channel)
@@ -120,7 +120,7 @@ class Live {
     this.#shownAt = Date.now()
     if (isDone === true && this.#isOutdated) this.#updateAfter(PAUSE_MS)
     if (isDone === false) this.#updateAfter(FAILURE_PAUSE_MS)
-    // Without a connection, the next one updates the page.
+    // Without a connection, the next connection updates the page.
     if (isDone === undefined) this.#isOutdated = true
   }
 
@@ -163,7 +163,7 @@ interface Step {
 }
 
 /**
- * Makes an element equal to a newer one. A large one is changed child by child, with pauses, as long as both have the same structure:
+ * Makes an element equal to a newer one. A large element is changed child by child, with pauses, as long as both have equal structure:
  * a long task would delay what the reader does.
  * @returns the time at which the current task began.
  */
@@ -186,7 +186,7 @@ async function change(shown: Element, next: Element, { before, beganAt }: Step):
   return taskBeganAt
 }
 
-/** Returns whether two elements have the same attributes and the same children, apart from values and content, and no text. */
+/** Returns whether two elements have equal attributes and equal children, apart from values and content, and no text. */
 function isAlike(one: Element, other: Element): boolean {
   const [ours, theirs] = [[...one.children], [...other.children]]
   return (

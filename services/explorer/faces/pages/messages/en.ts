@@ -3,7 +3,7 @@ import { ENGLISH } from '../../../../design/bar.js'
 const n = (count: number | string, one: string, many: string): string =>
   `${String(count)} ${String(count) === '1' ? one : many}`
 
-/** All words of the pages in English. Other languages have the same entries, which the compiler checks. */
+/** All words of the pages in English. Other languages have exactly these entries, which the compiler checks. */
 export const en = {
   lang: 'en',
   languageName: 'English',

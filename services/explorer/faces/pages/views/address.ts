@@ -105,7 +105,7 @@ const labelOf = ({ label, category, url }: { label: string; category: string; ur
 const seen = ({ t, f }: PageContext, { first_seen }: Static<typeof AddressSummary>): Html | undefined =>
   first_seen === null ? undefined : html`${t.address.firstSeen} ${f.date(first_seen)}`
 
-/** Returns the address of the same script in the spelling that was not requested; undefined if there is only one. */
+/** Returns the address of the page's script in the spelling that was not requested; undefined if there is only one spelling. */
 function otherSpelling(address: string, network: Network): string | undefined {
   const { dilithium, hrp } = network
   const lower = address.toLowerCase()

@@ -137,7 +137,7 @@ function bodyField(t: PageContext['t'], operation: string, example: object = {})
 ${JSON.stringify(example, undefined, 2)}</textarea>`
 }
 
-/** Returns the fields of an answer with their meanings; those of the items of a list, not those around it. */
+/** Returns the fields of an answer with their meanings; for a list, the fields of its items, not the fields around it. */
 function fieldsOf(given: Schema, schemas: Endpoint['schemas']): (readonly [string, string])[] {
   const schema = resolved(given, schemas)
   const { items, properties = {} } = schema

@@ -86,7 +86,7 @@ export const front = declarePage({
   },
 })
 
-/** Returns what is wrong with the index or the node, if anything: it replaces the sentence below the heading, so that nothing moves. */
+/** Returns the problem of the index or the node, if there is one: it replaces the sentence below the heading, so that nothing moves. */
 function notices({ t, f }: PageContext, state: StatsSummary): Html | undefined {
   const { indexerStatus, nodeHeight, tipHeight, tipMatch, lastReconciledAt } = state
   const warning = (text: string): Html => html`<strong class="warning" role="note">${text}</strong>`
