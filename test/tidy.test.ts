@@ -10,56 +10,8 @@ const MAX_LINES = 600
 /** The maximum number of source files directly in a folder. */
 const MAX_FILES = 15
 
-/** The folders of pipelines/ that a folder of pipelines/ may import, beside itself. */
-const PIPELINES: Readonly<Record<string, readonly string[]>> = {
-  chain: [],
-  log: [],
-  events: [],
-  node: ['chain'],
-  poll: ['chain', 'events', 'log', 'mempool', 'node'],
-  tables: ['chain'],
-  materialize: ['chain', 'events', 'log', 'tables'],
-  mempool: ['chain', 'log'],
-  content: [],
-  audit: ['chain', 'log', 'mempool', 'node', 'tables'],
-  retrieval: ['content'],
-}
-
-/** The folders of services/ that all services may import. */
-const SHARED_SERVICES = ['access', 'design', 'http', 'metrics', 'process', 'rpc']
-
-/** The modules that the pure folder may import beside its own. */
-const PURE = new Set(['node:crypto', '@scure/base'])
-
-/** Each is imported by one file; a new use is a new method there. */
-const DRIVERS = [
-  'ipaddr.js',
-  '@clickhouse/client',
-  '@photostructure/sqlite',
-  'ffi-rs',
-  'pino',
-  'uWebSockets.js',
-  'prom-client',
-  'kafkajs',
-  '@grpc/reflection',
-  'grpc-health-check',
-  'hnswlib-node',
-  'onnxruntime-node',
-  '@huggingface/tokenizers',
-]
-
 const sources = files.filter((path) => /^(services|pipelines|proto)\/.*\.ts$/.test(path))
 const typescript = files.filter((path) => path.endsWith('.ts'))
-
-/** Returns the imports of a file: packages by name, files by their path from the project's root. */
-function imports(path: string): string[] {
-  const found = (text.get(path) ?? '').matchAll(
-    /(?:^|\n)(?:import|export)\s(?:[^'"]*?\sfrom\s)?['"]([^'"]+)['"]/g,
-  )
-  return [...found].map(([, name = '']) =>
-    name.startsWith('.') ? join(dirname(path), name).replace(/\.js$/, '.ts') : name,
-  )
-}
 
 /** Returns "path:line: advice" for every file that matches a pattern. */
 function hits(paths: readonly string[], rules: Readonly<Record<string, RegExp>>): string[] {
@@ -72,75 +24,21 @@ function hits(paths: readonly string[], rules: Readonly<Record<string, RegExp>>)
   })
 }
 
-describe('imports', () => {
-  it('are found', () => {
-    expect(imports('services/process/logger.ts')).toContain('pino')
-    expect(imports('services/engine/engine.ts')).toContain('services/engine/settings.ts')
-  })
-
-  it('point one way: services, then pipelines, then proto', () => {
-    const wrong = sources.flatMap((path) =>
-      imports(path)
-        .filter((target) => !mayImport(path, target))
-        .map((target) => `${path} → ${target}`),
-    )
-    expect(wrong).toEqual([])
-  })
-
-  it('have no cycles', () => {
-    expect(cycles()).toEqual([])
-  })
-
-  it('of each driver are in one file', () => {
-    for (const driver of DRIVERS) {
-      const importers = sources.filter((path) => imports(path).includes(driver))
-      expect(importers.slice(1), `${driver} is imported by ${String(importers[0])} already`).toEqual([])
-    }
-  })
-
-  it('of gRPC are in services/rpc', () => {
-    const importers = sources.filter((path) => imports(path).includes('@grpc/grpc-js'))
-    expect(importers.filter((path) => !path.startsWith('services/rpc/'))).toEqual([])
-  })
-})
-
-function mayImport(from: string, to: string): boolean {
-  const [top = '', folder = ''] = from.split('/')
-  const [toTop = '', toFolder = ''] = to.split('/')
-  const outside = !/^(services|pipelines|proto|test|bench|deploy)\//.test(to)
-  // It is loaded by browsers.
-  if (from.startsWith('services/client/')) return to.startsWith('services/client/')
-  if (from.startsWith('pipelines/chain/')) return to.startsWith('pipelines/chain/') || PURE.has(to)
-  if (outside) return true
-  if (top === 'proto') return toTop === 'proto'
-  if (top === 'pipelines') {
-    if (toTop === 'proto' || /^pipelines\/[a-z-]+\.ts$/.test(to)) return true
-    return toTop === 'pipelines' && (toFolder === folder || (PIPELINES[folder] ?? []).includes(toFolder))
-  }
-  if (toTop === 'services')
-    return toFolder === folder || SHARED_SERVICES.includes(toFolder) || /^services\/[a-z-]+\.ts$/.test(to)
-  return toTop === 'pipelines' || toTop === 'proto'
-}
-
-function cycles(): string[] {
-  const done = new Set<string>()
-  const found: string[] = []
-  const visit = (path: string, trail: readonly string[]): void => {
-    if (trail.includes(path)) found.push([...trail.slice(trail.indexOf(path)), path].join(' → '))
-    if (done.has(path) || trail.includes(path)) return
-    for (const target of imports(path)) if (text.has(target)) visit(target, [...trail, path])
-    done.add(path)
-  }
-  for (const path of sources) visit(path, [])
-  return found
-}
-
 describe('the code', () => {
   it('reads the environment in services/config.ts only', () => {
     const others = sources.filter((path) => path !== 'services/config.ts')
     // An assignment for a library does not read it.
     const reads = /process\.env\b(?!\['\w+'\] = )|process\[['"]env/
     expect(hits(others, { 'declare a setting in services/config.ts': reads })).toEqual([])
+  })
+
+  it('has no word of HTTP in the core of the explorer', () => {
+    const core = sources.filter((path) => path.startsWith('services/explorer/core/'))
+    const rules = {
+      'a face or services/explorer/http knows it': /\bHTTP\b|content-type|accept-encoding|if-none-match/,
+      'the core knows no transport': /from '(node:https?|ws|uWebSockets\.js|.*\/(http|rpc|design)\/.*)'/,
+    }
+    expect(hits(core, rules)).toEqual([])
   })
 
   it('suppresses no compiler errors and has no TODO', () => {

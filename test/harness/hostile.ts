@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import { RawHttp, type RawResponse } from '../services/explorer/raw-http.js'
+import { RawHttp, type RawResponse } from './raw-http.js'
 
 /** HOSTILE_SEED=… selects other requests; a failure prints the request as it was sent. */
 export const SEED = Number(process.env['HOSTILE_SEED'] ?? 20_261_121)
