@@ -2,7 +2,8 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from 'p
 import { expect } from 'vitest'
 import { CHROMIUM } from './chromium.js'
 
-export const DESK: BrowserContextOptions = { viewport: { width: 1280, height: 900 } }
+export const DESK_SIZE = { width: 1280, height: 900 }
+export const DESK: BrowserContextOptions = { viewport: DESK_SIZE }
 export const PHONE: BrowserContextOptions = {
   viewport: { width: 390, height: 844 },
   isMobile: true,
@@ -23,8 +24,16 @@ export class Browsing {
     return new Browsing(browser, url)
   }
 
-  /** Opens a page, and records every request to another host and every error of a script. */
-  async open(path: string, options: BrowserContextOptions = DESK, base = this.url): Promise<Page> {
+  /**
+   * Opens a page, and records every request to another host and every error of a script.
+   * @param prepare called before the page is loaded.
+   */
+  async open(
+    path: string,
+    options: BrowserContextOptions = DESK,
+    base = this.url,
+    prepare?: (page: Page) => Promise<void>,
+  ): Promise<Page> {
     const context = await this.browser.newContext(options)
     const page = await context.newPage()
     const errors = this.#errors
@@ -37,6 +46,7 @@ export class Browsing {
       if (message.type() === 'error' && !/404|ERR_CONNECTION|WebSocket/.test(message.text()))
         errors.push(message.text())
     })
+    await prepare?.(page)
     await page.goto(base + path)
     return page
   }

@@ -34,11 +34,11 @@ function chaos(
 
 // A round takes up to two minutes beside eight busy loops.
 describe('chaos', { timeout: 30 * 60_000 }, () => {
-  it('survives 4 rounds on the embedded log', async () => {
+  it('survives 3 rounds on the embedded log', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'headwater-chaos-'))
-    const options = ['--seed', '2026', '--rounds', '4', '--condition', 'single records']
+    const options = ['--seed', '2026', '--rounds', '3', '--condition', 'single records']
     const { status, lines } = await chaos(options, folder)
-    expect(lines.at(-1)).toBe('ok   chaos: 4 rounds of seed 2026 on embedded')
+    expect(lines.at(-1)).toBe('ok   chaos: 3 rounds of seed 2026 on embedded')
     expect(status).toBe(0)
     // It leaves nothing behind; a file system that is still mounted there would keep its folder from being removed.
     rmdirSync(folder)

@@ -99,9 +99,9 @@ describe('a start of docs and retrieval', () => {
 
   it('has all pages, however often the processes are killed while they parse and write', async () => {
     const [data, clean] = [join(folder, 'data'), join(folder, 'clean')]
-    for (let round = 0; round < 4; round++) {
+    for (let round = 0; round < 2; round++) {
       const { docs, retrieval } = await start(data)
-      const enough = (PAGES / 5) * (round + 1)
+      const enough = (PAGES / 4) * (round + 1)
       await until('some are parsed', async () => (await entries(data)).length >= enough)
       await Promise.all([docs.kill(), retrieval.kill()])
     }

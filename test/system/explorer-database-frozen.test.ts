@@ -70,7 +70,7 @@ class Crowd {
       this.worstMs = Math.max(this.worstMs, performance.now() - began - (this.#stalls.totalMs - stalledMs))
       this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1)
       // Clients that get their 503 at once must not take the processor from those that measure.
-      await sleep(5)
+      await sleep(25)
     }
   }
 }

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { holdFolder } from '../../services/start/only-one.js'
 import { ROOT } from '../harness/processes.js'
 
-const ROUNDS = 20
+const ROUNDS = 8
 
 /** Tries to hold the folder at each message, and answers with the result. */
 const PROGRAM = `

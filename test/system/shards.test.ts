@@ -17,6 +17,7 @@ import { applySharded, rowsOfShards, Shards } from '../harness/shards.js'
 import { until } from '../harness/until.js'
 import { pathsOfReads } from '../services/explorer/read-paths.js'
 
+const IS_WHOLE = process.env['WHOLE_TESTS'] === '1'
 const BLOCKS = 110
 const DEPTH = 12
 
@@ -43,7 +44,7 @@ describe('two shards', () => {
   })
 
   it('index a chain as one engine does', async () => {
-    await expectEqual(await order('pool?enter=10'))
+    await expectEqual(await order('pool?enter=10'), IS_WHOLE)
     for (const table of Object.keys(SHARDED_BY).filter((name) => !TEMPORARY.includes(name)))
       await until(`each shard has rows of ${table}`, async () => {
         // A list or ranking that could not be built is built at the next step.
@@ -55,22 +56,26 @@ describe('two shards', () => {
   })
 
   it('follow reorganisations, one of them below the final height', async () => {
-    for (const depth of [3, DEPTH + 5]) await expectEqual(await order(`reorg?depth=${String(depth)}`))
+    for (const depth of IS_WHOLE ? [3, DEPTH + 5] : [DEPTH + 5])
+      await expectEqual(await order(`reorg?depth=${String(depth)}`))
     for (const rows of await rowsOfShards(two.db, 'replaced_witnesses')) expect(rows).toBeGreaterThan(0)
   })
 
-  it('continue after a restart of the materializer, which writes the last blocks again', async () => {
-    two.restartMaterializer()
-    await expectEqual(await order('mine?blocks=3'))
-  })
+  it.runIf(IS_WHOLE)(
+    'continue after a restart of the materializer, which writes the last blocks again',
+    async () => {
+      two.restartMaterializer()
+      await expectEqual(await order('mine?blocks=3'))
+    },
+  )
 
-  it('drop rankings that were replaced, on all shards', async () => {
+  it.runIf(IS_WHOLE)('drop rankings that were replaced, on all shards', async () => {
     const kept = (await announcedRankings(two.db)).length
     expect(kept).toBeGreaterThan(0)
     expect((await rankingParts(two.db, 'ranking_changes')).length).toBe(0)
   })
 
-  it('pass the audit', async () => {
+  it.runIf(IS_WHOLE)('pass the audit', async () => {
     const client = new NodeClient(node.url, { timeoutMs: 10_000 })
     const report = await audit(
       {
@@ -83,7 +88,7 @@ describe('two shards', () => {
     expect(report.differences).toBe(0)
   })
 
-  it('are built again into a second database', async () => {
+  it.runIf(IS_WHOLE)('are built again into a second database', async () => {
     const db = two.db.sibling(`${two.name}_2`)
     try {
       await expect(assertBuildable(two.db, two.log, db.name)).rejects.toThrow('is distributed')
@@ -105,9 +110,10 @@ describe('two shards', () => {
   }
 
   /** Follows the node; then all rows and all answers are the same. */
-  async function expectEqual({ hash: tip, pool }: State): Promise<void> {
+  async function expectEqual({ hash: tip, pool }: State, comparesAnswers = true): Promise<void> {
     for (const each of [one, two]) await each.level({ tip, mempoolSize: pool.length })
     expect(await visibleRows(two.db)).toEqual(await visibleRows(one.db))
+    if (!comparesAnswers) return
     const paths = await pathsOfReads((path) => one.get(path), BLOCKS)
     expect(paths.length).toBeGreaterThan(30)
     for (const { read, path } of paths) {
