@@ -82,7 +82,7 @@ describe('a channel that is declared and listed, and nowhere else named', () => 
       { error: 'removals must be true or false, and true only with channel mempool or block-fees' },
     ])
     expect(client.say({ type: 'subscribe', channel: 'x' })).toMatchObject([
-      { error: expect.stringContaining('reorgs, block-fees, sightings, weather, or') as string },
+      { error: expect.stringContaining(', block-fees, sightings, weather, or ') as string },
     ])
   })
 
@@ -119,7 +119,7 @@ describe('a channel that is declared and listed, and nowhere else named', () => 
     expect(blockFees?.args.map(({ name }) => name)).toEqual(['since', 'removals'])
     expect(weather?.args.map(({ name }) => name)).toEqual(['since'])
     const { text } = code.readsProto({ numbers: {}, reserved: {} }, [])
-    expect(text).toContain('CHANNEL_BLOCK_FEES = 6;')
+    expect(text).toMatch(/ CHANNEL_BLOCK_FEES = \d+;/)
     expect(text).toMatch(/BlockEvent block_fees = \d+;/)
     expect(code.clientReads([])).toContain("/** The fees of a block. */\n'block-fees': BlockEvent")
   })

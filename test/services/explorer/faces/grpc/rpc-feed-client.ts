@@ -6,19 +6,18 @@ import {
   ChannelEventSchema,
   type ReadsService,
 } from '../../../../../proto/gen/headwater/reads/v1/reads_pb.js'
-import * as shapes from '../../../../../services/explorer/core/reads/shapes.js'
+import { CHANNELS } from '../../../../../services/explorer/core/feed/channels.js'
 import type { RpcClient } from '../../../../../services/rpc/client.js'
 import { until } from '../../../../harness/until.js'
 import type { FeedEvent } from '../../feed-client.js'
 import { inRest } from './rest-json.js'
 
-export const CHANNELS: Readonly<Record<string, readonly [Channel, TSchema]>> = {
-  blocks: [Channel.BLOCKS, shapes.BlockEvent],
-  mempool: [Channel.MEMPOOL, shapes.MempoolEvent],
-  stats: [Channel.STATS, shapes.StatsSummary],
-  'whale-alerts': [Channel.WHALE_ALERTS, shapes.WhaleAlert],
-  reorgs: [Channel.REORGS, shapes.ReorgEvent],
-}
+/** The schema of each channel's events, by its name. */
+const EVENTS: ReadonlyMap<string, TSchema> = new Map(CHANNELS.map(({ name, event }) => [name, event]))
+
+/** Returns a channel of the service by its name. */
+const channelOf = (name: string): Channel =>
+  Channel[name.toUpperCase().replaceAll('-', '_') as keyof typeof Channel]
 
 /** A gRPC subscriber that keeps all messages that it receives. */
 export class RpcFeedClient {
@@ -34,7 +33,7 @@ export class RpcFeedClient {
     since?: number,
   ) {
     const request: MessageInitShape<(typeof ReadsService)['method']['subscribe']['input']> = {
-      channel: CHANNELS[channel]![0],
+      channel: channelOf(channel),
       ...(since === undefined ? {} : { since: BigInt(since) }),
     }
     const onHeaders = (): void => {
@@ -66,11 +65,11 @@ export class RpcFeedClient {
         string
       >
       const { channel, seq, ...data } = reported
-      const name = String(channel).slice('CHANNEL_'.length).toLowerCase().replace('_', '-')
+      const name = String(channel).slice('CHANNEL_'.length).toLowerCase().replaceAll('_', '-')
       return {
         channel: name,
         seq: Number(seq),
-        data: inRest(CHANNELS[name]![1], Object.values(data)[0]) as object,
+        data: inRest(EVENTS.get(name)!, Object.values(data)[0]) as object,
       }
     })
   }

@@ -14,7 +14,8 @@ import { readFrames, TIMELINE } from '../../../../harness/recording.js'
 import { until } from '../../../../harness/until.js'
 import { FeedClient } from '../../feed-client.js'
 import { type BareRpc, failureOf, startBareRpc } from './bare-rpc.js'
-import { CHANNELS, RpcFeedClient } from './rpc-feed-client.js'
+import { CHANNELS } from '../../../../../services/explorer/core/feed/channels.js'
+import { RpcFeedClient } from './rpc-feed-client.js'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
@@ -44,9 +45,9 @@ describe('a gRPC subscription to chain events', () => {
   it('receives every channel as on the WebSocket, and again after a reconnection', async () => {
     const socket = await FeedClient.connect(pipeline.url, '/ws')
     const streams = await Promise.all(
-      Object.keys(CHANNELS).map(async (channel) => {
-        await socket.subscribe(channel)
-        return RpcFeedClient.subscribe(client, channel)
+      CHANNELS.map(async ({ name }) => {
+        await socket.subscribe(name)
+        return RpcFeedClient.subscribe(client, name)
       }),
     )
     for (let frame = REORG - 2; frame <= REORG + 3; frame++) {
@@ -71,6 +72,9 @@ describe('a gRPC subscription to chain events', () => {
     await socket.close()
   })
 })
+
+const NAMES = CHANNELS.map(({ name }) => name).join(', ')
+const BAD_CHANNEL = `channel must be one of ${NAMES}, or address: and an address`
 
 describe('a gRPC subscription', () => {
   let bare: BareRpc
@@ -141,11 +145,8 @@ describe('a gRPC subscription', () => {
   })
 
   it.each([
-    [{}, 'channel must be one of blocks, mempool, stats, whale-alerts, reorgs, or address: and an address'],
-    [
-      { channel: 9 as never },
-      'channel must be one of blocks, mempool, stats, whale-alerts, reorgs, or address: and an address',
-    ],
+    [{}, BAD_CHANNEL],
+    [{ channel: 999 as never }, BAD_CHANNEL],
     [{ channel: Channel.BLOCKS, since: -1n }, 'since must be an integer from 0 to 9007199254740991'],
     [{ channel: Channel.BLOCKS, since: 2n ** 53n }, 'since must be an integer from 0 to 9007199254740991'],
   ])('to %o is INVALID_ARGUMENT', async (request, details) => {
