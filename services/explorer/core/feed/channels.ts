@@ -30,7 +30,7 @@ export const stats = declareChannel({
   name: 'stats',
   about: 'The summary, after each block and at most every five seconds when the mempool has changed.',
   event: StatsSummary,
-  numbering: { after: 'blocks', everyMs: 5_000 },
+  numbering: { after: blocks.name, everyMs: 5_000 },
   kept: 64,
 })
 
