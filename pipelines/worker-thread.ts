@@ -102,8 +102,8 @@ export class WorkerThread<Job, Result> {
 
   #errorOf(fields: ErrorFields): Error {
     const error = Object.assign(new Error(fields.message), fields)
-    const known = [...this.#errors, ...PROGRAMMING_ERRORS].find(({ name }) => name === fields.name)
-    return known === undefined ? error : (Object.setPrototypeOf(error, known.prototype) as Error)
+    const type = [...this.#errors, ...PROGRAMMING_ERRORS].find(({ name }) => name === fields.name)
+    return type === undefined ? error : (Object.setPrototypeOf(error, type.prototype) as Error)
   }
 }
 

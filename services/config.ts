@@ -68,15 +68,14 @@ function path(env: string, fallback: string, doc: string): Setting<string> {
 function optional(
   { env, type, secret = false }: { env: string; type: string; secret?: boolean },
   doc: string,
-  read: (given: string) => string = (given) => given,
+  read: (value: string) => string = (value) => value,
 ): Setting<string | undefined> {
-  const parse = (given: string | undefined): string | undefined =>
-    given === undefined ? undefined : read(given)
+  const parse = (raw: string | undefined): string | undefined => (raw === undefined ? undefined : read(raw))
   return { env, type, fallback: '', secret, doc, parse }
 }
 
 const optionalPath = (env: string, doc: string): Setting<string | undefined> =>
-  optional({ env, type: 'path' }, doc, (given) => resolve(given))
+  optional({ env, type: 'path' }, doc, (value) => resolve(value))
 
 const secret = (env: string, doc: string): Setting<string | undefined> =>
   optional({ env, type: 'secret', secret: true }, doc)
@@ -84,43 +83,43 @@ const secret = (env: string, doc: string): Setting<string | undefined> =>
 /** Declares a secret that clients send in a header: only printable ASCII has an encoding that both sides agree on. */
 function headerSecret(env: string, doc: string): Setting<string | undefined> {
   const type = 'secret (printable ASCII)'
-  return optional({ env, type, secret: true }, doc, (given) => {
-    if (!/^[ -~]+$/.test(given)) throw new UsageError(`must be a ${type}`)
-    return given
+  return optional({ env, type, secret: true }, doc, (value) => {
+    if (!/^[ -~]+$/.test(value)) throw new UsageError(`must be a ${type}`)
+    return value
   })
 }
 
 /** Declares a URL. It may contain credentials, so errors never contain its value, and `describe` redacts them. */
 function url(env: string, protocols: readonly string[], doc: string): Setting<string | undefined> {
   const type = `URL (${protocols.join(', ')})`
-  return optional({ env, type }, doc, (given) => {
-    if (!hasProtocol(given, protocols)) throw new UsageError(`must be a ${type}`)
-    return given
+  return optional({ env, type }, doc, (value) => {
+    if (!hasProtocol(value, protocols)) throw new UsageError(`must be a ${type}`)
+    return value
   })
 }
 
 /** Declares one or several URLs, separated by commas, like `url`. */
 function urls(env: string, protocols: readonly string[], doc: string): Setting<string | undefined> {
   const type = `URLs (${protocols.join(', ')})`
-  return optional({ env, type }, doc, (given) => {
-    if (!given.split(',').every((each) => hasProtocol(each.trim(), protocols)))
+  return optional({ env, type }, doc, (value) => {
+    if (!value.split(',').every((each) => hasProtocol(each.trim(), protocols)))
       throw new UsageError(`must be ${type}, separated by commas`)
-    return given
+    return value
   })
 }
 
-function hasProtocol(given: string, protocols: readonly string[]): boolean {
-  return URL.canParse(given) && protocols.includes(new URL(given).protocol.slice(0, -1))
+function hasProtocol(url: string, protocols: readonly string[]): boolean {
+  return URL.canParse(url) && protocols.includes(new URL(url).protocol.slice(0, -1))
 }
 
 function logUrl(env: string, doc: string): Setting<string | undefined> {
-  return optional({ env, type: 'URL (sqlite, kafka)' }, doc, (given) => {
+  return optional({ env, type: 'URL (sqlite, kafka)' }, doc, (value) => {
     try {
-      parseLogUrl(given)
+      parseLogUrl(value)
     } catch (error) {
       throw new UsageError(error instanceof Error ? error.message : String(error))
     }
-    return given
+    return value
   })
 }
 
@@ -135,9 +134,9 @@ function choice<T extends string>(
   const type = values.join(', ')
   const parse = (value: string | undefined): T | undefined => {
     if (value === undefined) return fallback
-    const found = values.find((one) => one === value)
-    if (found === undefined) throw new UsageError(`must be one of ${type}, got '${value}'`)
-    return found
+    const match = values.find((one) => one === value)
+    if (match === undefined) throw new UsageError(`must be one of ${type}, got '${value}'`)
+    return match
   }
   return { env, type, fallback: fallback ?? '', secret: false, doc, parse }
 }
@@ -312,10 +311,10 @@ const SETTINGS = {
   basePath: optional(
     { env: 'BASE_PATH', type: 'path of a URL' },
     'The path below which a proxy serves the explorer, such as `/explorer`. The proxy may remove it from requests or pass it on. Not set: the explorer has a host of its own.',
-    (given) => {
-      if (!/^(\/[\w.~-]+)*\/?$/.test(given))
-        throw new UsageError(`must be a path such as /explorer, got '${given}'`)
-      return given.replace(/\/$/, '')
+    (value) => {
+      if (!/^(\/[\w.~-]+)*\/?$/.test(value))
+        throw new UsageError(`must be a path such as /explorer, got '${value}'`)
+      return value.replace(/\/$/, '')
     },
   ),
   explorerUrl: url(
@@ -387,9 +386,9 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const errors: string[] = []
   const values: Record<string, unknown> = {}
   for (const [field, setting] of entries) {
-    const given = env[setting.env]?.trim()
+    const raw = env[setting.env]?.trim()
     try {
-      values[field] = setting.parse(given === '' ? undefined : given)
+      values[field] = setting.parse(raw === '' ? undefined : raw)
     } catch (error) {
       if (!(error instanceof UsageError)) throw error
       errors.push(`${setting.env} ${error.message}`)
@@ -406,13 +405,13 @@ export function childEnvironment(replaced: Readonly<Record<string, string>>): No
 
 /** Returns the configuration for the log, by variable: secrets, and credentials in URLs, are replaced by `***`. */
 export function describe(config: Config): Record<string, string> {
-  const shown: Record<string, string> = {}
+  const values: Record<string, string> = {}
   for (const [field, setting] of entries) {
     const value = config[field]
     if (value === undefined) continue
-    shown[setting.env] = setting.secret ? '***' : redactUrls(String(value))
+    values[setting.env] = setting.secret ? '***' : redactUrls(String(value))
   }
-  return shown
+  return values
 }
 
 /** Redacts each URL of a list. A comma within a URL, as between the hosts of Kafka, has no scheme after it. */

@@ -22,11 +22,11 @@ export async function addressCheck(context: AuditContext, all: Findings): Promis
   const scripts = await sampleOf(context)
   for (let from = 0; from < scripts.length; from += AT_ONCE) {
     const some = scripts.slice(from, from + AT_ONCE)
-    await persisting(context, all, async (found) => {
+    await persisting(context, all, async (findings) => {
       const descriptors = some.map(({ script }) => `raw(${script})`)
       const set = await node.call('scantxoutset', ['start', descriptors], scannedSetReply, signal)
-      await compare(context, some, set, found)
-      found.checked = some.length
+      await compare(context, some, set, findings)
+      findings.checked = some.length
     })
     progress(all.checked, scripts.length)
   }
@@ -40,12 +40,12 @@ interface Sampled {
 
 async function sampleOf({ db, view, sample, seed }: AuditContext): Promise<Sampled[]> {
   const filter = view.tagFilter()
-  const drawn = `SELECT script_hash FROM script_txs WHERE ${filter} GROUP BY script_hash
+  const random = `SELECT script_hash FROM script_txs WHERE ${filter} GROUP BY script_hash
     ORDER BY sipHash64(script_hash, {seed:String}) LIMIT {sample:UInt32}`
   const richest = `SELECT script_hash FROM script_balances WHERE ${filter} GROUP BY script_hash
     ORDER BY argMax(script_balances.balance, height) DESC LIMIT {richest:UInt32}`
   const hashes = await db.query<{ hash: string }>(
-    `SELECT DISTINCT lower(hex(script_hash)) AS hash FROM ((${drawn}) UNION ALL (${richest}))`,
+    `SELECT DISTINCT lower(hex(script_hash)) AS hash FROM ((${random}) UNION ALL (${richest}))`,
     { seed, sample: Math.max(1, sample - RICHEST), richest: Math.min(sample, RICHEST) },
   )
   return queryByKeys<Sampled>(
@@ -60,12 +60,12 @@ async function compare(
   context: AuditContext,
   scripts: readonly Sampled[],
   set: NodeScannedSet,
-  found: Findings,
+  findings: Findings,
 ): Promise<void> {
   const { db } = context
   const view = await shownWith(context, { height: set.height, hash: set.bestblock })
   if (view === undefined) {
-    found.expect('block that the node scanned at', 'not indexed', set.bestblock)
+    findings.expect('block that the node scanned at', 'not indexed', set.bestblock)
     return
   }
   const filter = filterUpTo(view, set.height)
@@ -100,19 +100,19 @@ async function compare(
       outputs.filter((row) => row.hash === hash).map((row) => [row.outpoint, row.amount]),
     )
     const sum = [...reported.values()].reduce((total, { value }) => total + value, 0n)
-    found.expect(`balance of script ${script}`, last.get(hash)?.balance ?? '0', sum)
-    found.expect(`unspent outputs of script ${script}`, last.get(hash)?.unspent ?? '0', reported.size)
+    findings.expect(`balance of script ${script}`, last.get(hash)?.balance ?? '0', sum)
+    findings.expect(`unspent outputs of script ${script}`, last.get(hash)?.unspent ?? '0', reported.size)
     for (const outpoint of new Set([...reported.keys(), ...indexed.keys()])) {
       const output = reported.get(outpoint)
       const own = indexed.get(outpoint) ?? 'missing'
       const isMarked = output?.coinbase ?? own.endsWith(OF_COINBASE)
       const expected =
         output === undefined ? 'not unspent' : `${String(output.value)}${isMarked ? OF_COINBASE : ''}`
-      found.expect(`output ${outpoint}`, own, expected)
+      findings.expect(`output ${outpoint}`, own, expected)
     }
     const isOrdered = ordered.get(hash)
     if (last.has(hash) && isOrdered !== undefined)
-      found.expect(`script ${script} among the addresses`, isOrdered, true)
+      findings.expect(`script ${script} among the addresses`, isOrdered, true)
   }
 }
 

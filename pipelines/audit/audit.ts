@@ -79,7 +79,7 @@ export class Findings {
 /** The maximum number of listed differences per check: enough to find the error, and bounded if everything is wrong. */
 const MAX_NAMED = 1_000
 
-export type Check = (context: AuditContext, found: Findings) => Promise<void>
+export type Check = (context: AuditContext, findings: Findings) => Promise<void>
 
 /** The index is empty, so there is nothing to audit yet. */
 export class NothingIndexed extends coded('HW_NOTHING_INDEXED', StartRefused) {}
@@ -112,15 +112,15 @@ export async function audit(parts: AuditParts, options: AuditOptions): Promise<A
       const { head, view } = await stateNow(parts)
       const progress = (done: number, total: number): void => options.progress?.(name, done, total)
       const { sample, seed } = options
-      const found = await findingsOf(check, { ...parts, head, view, sample, seed, progress })
+      const result = await findingsOf(check, { ...parts, head, view, sample, seed, progress })
       tip = { height: head.tipHeight, hash: head.tipHash }
-      if (!found.isSound && tries < MAX_TRIES && !isApart) {
+      if (!result.isSound && tries < MAX_TRIES && !isApart) {
         // With a newer writer, rows of two branches may have been summed.
         const now = (await newestFence(parts.db)) === fence ? await stateOf(parts, head) : 'moved'
         if (now === 'moved') continue
         isApart = now === 'apart'
       }
-      const { checked, differences, unnamed } = found
+      const { checked, differences, unnamed } = result
       checks.push({ name, checked, differences, unnamed })
       break
     }
@@ -131,10 +131,10 @@ export async function audit(parts: AuditParts, options: AuditOptions): Promise<A
 
 /** Runs a check. If the node does not have a requested block, that is the only difference. */
 async function findingsOf(check: Check, context: AuditContext): Promise<Findings> {
-  const [found, unknown] = [new Findings(), new Findings()]
+  const [findings, unknown] = [new Findings(), new Findings()]
   try {
-    await check(context, found)
-    return found
+    await check(context, findings)
+    return findings
   } catch (error) {
     if (!isRpcError(error, RPC_NOT_FOUND, RPC_INVALID_PARAMETER)) throw error
     unknown.expect('a block requested from the node', 'present', error.message)
@@ -185,13 +185,13 @@ export async function isOfNode(
 
 /** Waits until the index contains a block of the node. @returns the view, undefined if it does not in time or the block leaves the node's chain. */
 export async function shownWith(parts: AuditParts, block: BlockId): Promise<ChainView | undefined> {
-  let shown: ChainView | undefined
+  let last: ChainView | undefined
   await patiently(parts, async () => {
     const { view } = await stateNow(parts)
-    if (view.head.tipHeight >= block.height && view.isCanonical(block.height, block.hash)) shown = view
-    return shown !== undefined || !(await isOfNode(parts, block))
+    if (view.head.tipHeight >= block.height && view.isCanonical(block.height, block.hash)) last = view
+    return last !== undefined || !(await isOfNode(parts, block))
   })
-  return shown
+  return last
 }
 
 /** Repeats a test until it succeeds or the patience is over. @returns whether it has succeeded. */
@@ -218,8 +218,8 @@ export function filterUpTo({ head, tail, stale }: ChainView, height: number): st
  */
 export async function persisting(
   patience: Patience,
-  found: Findings,
-  compare: (found: Findings, before: Findings | undefined) => Promise<void>,
+  findings: Findings,
+  compare: (findings: Findings, before: Findings | undefined) => Promise<void>,
 ): Promise<void> {
   let last: Findings | undefined
   const again = async (): Promise<boolean> => {
@@ -229,6 +229,6 @@ export async function persisting(
     return next.isSound
   }
   if (!(await again())) await patiently(patience, again)
-  found.checked += last?.checked ?? 0
-  for (const { what, indexed, expected } of last?.differences ?? []) found.expect(what, indexed, expected)
+  findings.checked += last?.checked ?? 0
+  for (const { what, indexed, expected } of last?.differences ?? []) findings.expect(what, indexed, expected)
 }

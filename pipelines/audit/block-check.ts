@@ -13,12 +13,12 @@ import { sampleHeights } from './chain-checks.js'
 type Parts = Pick<AuditContext, 'db' | 'node' | 'signal' | 'view'>
 
 /** Compares some blocks with getblock: header, counts, sums, bodies of transactions and the outputs that they spend. */
-export async function blockCheck(context: AuditContext, found: Findings): Promise<void> {
+export async function blockCheck(context: AuditContext, findings: Findings): Promise<void> {
   const { head, sample, seed, progress } = context
   for (const height of sampleHeights(head.tipHeight, sample, seed)) {
-    await compareBlock(context, height, found)
-    found.checked++
-    progress(found.checked, Math.min(sample, head.tipHeight + 1))
+    await compareBlock(context, height, findings)
+    findings.checked++
+    progress(findings.checked, Math.min(sample, head.tipHeight + 1))
   }
 }
 
@@ -51,7 +51,7 @@ export async function nodeBlock(
 }
 
 /** Compares the indexed block at a height with the node's block of the same hash. */
-export async function compareBlock(parts: Parts, height: number, found: Findings): Promise<void> {
+export async function compareBlock(parts: Parts, height: number, findings: Findings): Promise<void> {
   const { db, view } = parts
   const columns = `lower(hex(hash)) AS id, lower(hex(prev_hash)) AS prev, lower(hex(merkle_root)) AS root, time, median_time AS median,
     nonce, bits, version, size, stripped_size AS stripped, weight, tx_count AS txs, input_count AS inputs, output_count AS outputs,
@@ -63,7 +63,7 @@ export async function compareBlock(parts: Parts, height: number, found: Findings
   )
   const at = `of block ${String(height)}`
   if (row === undefined) {
-    found.expect(`block ${String(height)}`, 'missing', 'in the tables')
+    findings.expect(`block ${String(height)}`, 'missing', 'in the tables')
     return
   }
   const { block, parsed } = await nodeBlock(parts, row.id)
@@ -92,8 +92,8 @@ export async function compareBlock(parts: Parts, height: number, found: Findings
       'hex',
     ),
   }
-  for (const [name, value] of Object.entries(expected)) found.expect(`${name} ${at}`, row[name], value)
-  await compareTransactions(db, { height, hash: row.id }, block, parsed, found)
+  for (const [name, value] of Object.entries(expected)) findings.expect(`${name} ${at}`, row[name], value)
+  await compareTransactions(db, { height, hash: row.id }, block, parsed, findings)
 }
 
 async function compareTransactions(
@@ -101,7 +101,7 @@ async function compareTransactions(
   at: BlockId,
   block: NodeBlock,
   parsed: Block,
-  found: Findings,
+  findings: Findings,
 ): Promise<void> {
   const of = { height: at.height, tag: blockTag(at.hash) }
   const locations = await db.query<{ txid: string; witness: number }>(
@@ -110,7 +110,7 @@ async function compareTransactions(
     of,
   )
   const ids = locations.map(({ txid, witness }) => `${txid}/${String(witness)}`).join(' ')
-  found.expect(
+  findings.expect(
     `transactions of block ${String(at.height)}`,
     ids,
     parsed.txs.map((tx) => `${tx.txid}/${String(witnessTag(tx))}`).join(' '),
@@ -121,11 +121,11 @@ async function compareTransactions(
   )
   for (const [index, { txid }] of parsed.txs.entries()) {
     const stored = bodies.get(txid)
-    found.expect(`body of transaction ${txid}`, txidOf(stored?.body), txid)
+    findings.expect(`body of transaction ${txid}`, txidOf(stored?.body), txid)
     if (stored === undefined || index === 0) continue
     const coins = decodePrevouts(stored.prevouts)
     const reported = block.tx[index]?.vin ?? []
-    found.expect(
+    findings.expect(
       `outputs that ${txid} spends`,
       coins.map(({ value, script }) => `${String(value)} ${script.toString('hex')}`).join(', '),
       reported
@@ -147,7 +147,7 @@ async function compareTransactions(
     spent,
     of,
   )
-  found.expect(
+  findings.expect(
     `spends of block ${String(at.height)}`,
     counts.reduce((sum, { rows }) => sum + Number(rows), 0),
     spent.length,

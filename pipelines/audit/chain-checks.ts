@@ -13,29 +13,29 @@ const NEWEST = 2_000
 const AT_ONCE = 1_000
 
 /** Checks that the index follows the same chain as the node and has the same tip. Only a persistent difference counts. */
-export async function tipCheck(context: AuditContext, found: Findings): Promise<void> {
+export async function tipCheck(context: AuditContext, findings: Findings): Promise<void> {
   const { db, node, signal } = context
   const info = await node.chainInfo(signal)
   const view = await shownWith(context, { height: info.blocks, hash: info.bestblockhash })
   const head = view?.head ?? (await latestHead(db)) ?? context.head
   const tip = { height: head.tipHeight, hash: head.tipHash }
-  found.checked = 1
-  found.expect('chain', networkNamed(head.chain).nodeName, info.chain)
+  findings.checked = 1
+  findings.expect('chain', networkNamed(head.chain).nodeName, info.chain)
   if (view !== undefined && (await isOfNode(context, tip))) return
-  found.expect('height of the tip', tip.height, info.blocks)
-  found.expect('hash of the tip', tip.hash, info.bestblockhash)
+  findings.expect('height of the tip', tip.height, info.blocks)
+  findings.expect('hash of the tip', tip.hash, info.bestblockhash)
 }
 
 /** Checks that every height has one block, whose parent is the block below, and that the node has the same blocks. */
-export async function chainCheck(context: AuditContext, found: Findings): Promise<void> {
+export async function chainCheck(context: AuditContext, findings: Findings): Promise<void> {
   const { db, view, head, node, signal, sample, seed, progress } = context
   const filter = view.sqlFilter('height', 'hash')
   const [counted] = await db.query<{ heights: string; blocks: string }>(
     `SELECT uniqExact(height) AS heights, uniqExact(height, hash) AS blocks FROM blocks WHERE height <= {tip:Int64} AND ${filter}`,
     { tip: head.tipHeight },
   )
-  found.expect('heights that have a block', counted?.heights, head.tipHeight + 1)
-  found.expect('blocks of the chain', counted?.blocks, head.tipHeight + 1)
+  findings.expect('heights that have a block', counted?.heights, head.tipHeight + 1)
+  findings.expect('blocks of the chain', counted?.blocks, head.tipHeight + 1)
   const broken = await db.query<{ at: number; on: string; below: string; gap: number }>(
     `SELECT height AS at, lower(hex(prev_hash)) AS on, lower(hex(before)) AS below, height - last AS gap FROM (
        SELECT height, prev_hash, lagInFrame(hash) OVER w AS before, lagInFrame(toInt64(height), 1, -1) OVER w AS last
@@ -45,11 +45,11 @@ export async function chainCheck(context: AuditContext, found: Findings): Promis
     { tip: head.tipHeight },
   )
   for (const { at, on, below, gap } of broken) {
-    if (gap === 1) found.expect(`parent of block ${String(at)}`, on, below)
-    else found.expect(`blocks missing below ${String(at)}`, gap - 1, 0)
+    if (gap === 1) findings.expect(`parent of block ${String(at)}`, on, below)
+    else findings.expect(`blocks missing below ${String(at)}`, gap - 1, 0)
   }
   const { blocks } = await node.chainInfo(signal)
-  found.expect('blocks above the tip of the node', Math.max(0, head.tipHeight - blocks), 0)
+  findings.expect('blocks above the tip of the node', Math.max(0, head.tipHeight - blocks), 0)
   const heights = comparedHeights(Math.min(head.tipHeight, blocks), sample, seed)
   for (let done = 0; done < heights.length; done += AT_ONCE) {
     const some = heights.slice(done, done + AT_ONCE)
@@ -60,9 +60,9 @@ export async function chainCheck(context: AuditContext, found: Findings): Promis
     )
     const indexed = new Map(rows.map(({ height, id }) => [height, id]))
     for (const [at, height] of some.entries())
-      found.expect(`hash of block ${String(height)}`, indexed.get(height) ?? 'missing', reported[at])
-    found.checked += some.length
-    progress(found.checked, heights.length)
+      findings.expect(`hash of block ${String(height)}`, indexed.get(height) ?? 'missing', reported[at])
+    findings.checked += some.length
+    progress(findings.checked, heights.length)
   }
 }
 
@@ -90,15 +90,15 @@ export function sampleHeights(last: number, count: number, seed: string): number
 /** Compares supply and number of unspent outputs with gettxoutsetinfo, at the block that it names. */
 export function supplyCheck(context: AuditContext, all: Findings): Promise<void> {
   const { db, node, signal } = context
-  return persisting(context, all, async (found) => {
+  return persisting(context, all, async (findings) => {
     const set = await node.call('gettxoutsetinfo', [], txOutSetReply, signal)
     const block = { height: set.height, hash: set.bestblock }
     await shownWith(context, block)
     const row = await supplyAfter(db, block)
-    found.checked = 1
+    findings.checked = 1
     const at = `at block ${String(set.height)}`
-    found.expect(`supply ${at}`, row?.total ?? 'not indexed', coinsToBaseUnits(set.total_amount))
-    found.expect(`unspent outputs ${at}`, row?.outputs ?? 'not indexed', set.txouts)
+    findings.expect(`supply ${at}`, row?.total ?? 'not indexed', coinsToBaseUnits(set.total_amount))
+    findings.expect(`unspent outputs ${at}`, row?.outputs ?? 'not indexed', set.txouts)
   })
 }
 

@@ -20,16 +20,16 @@ const SUMMED_AT_ONCE = 100
  * Computes the counts of every day again from transactions and histories, the sums of every block from its transactions, and
  * the sums of one day from the node's blocks.
  */
-export async function dayCheck(context: AuditContext, found: Findings): Promise<void> {
-  const days = await countDays(context, found)
-  await sumBlocks(context, found)
+export async function dayCheck(context: AuditContext, findings: Findings): Promise<void> {
+  const days = await countDays(context, findings)
+  await sumBlocks(context, findings)
   for (const at of sampleHeights(days.length - 1, 1, context.seed))
-    await sumDayByNode(context, days[at] ?? 0, found)
-  found.checked = days.length
+    await sumDayByNode(context, days[at] ?? 0, findings)
+  findings.checked = days.length
 }
 
 /** Computes the counts of all days again. @returns the days. */
-async function countDays({ db, view, head }: Parts, found: Findings): Promise<number[]> {
+async function countDays({ db, view, head }: Parts, findings: Findings): Promise<number[]> {
   const filter = view.tagFilter()
   type Row = Record<'txs' | 'active' | 'fresh', string> & { day: number }
   const indexed = await db.query<Row>(
@@ -56,17 +56,18 @@ async function countDays({ db, view, head }: Parts, found: Findings): Promise<nu
     new Map(counted.map((row) => [row.day, row])),
   ]
   for (const { day, txs, active, fresh } of indexed) {
-    found.expect(`transactions of ${dateOf(day)}`, txs, byCount.get(day)?.txs ?? 0)
-    found.expect(`active addresses of ${dateOf(day)}`, active, byTouch.get(day)?.active ?? 0)
-    found.expect(`new addresses of ${dateOf(day)}`, fresh, byTouch.get(day)?.fresh ?? 0)
+    findings.expect(`transactions of ${dateOf(day)}`, txs, byCount.get(day)?.txs ?? 0)
+    findings.expect(`active addresses of ${dateOf(day)}`, active, byTouch.get(day)?.active ?? 0)
+    findings.expect(`new addresses of ${dateOf(day)}`, fresh, byTouch.get(day)?.fresh ?? 0)
     byCount.delete(day)
   }
-  for (const day of byCount.keys()) found.expect(`blocks of ${dateOf(day)}`, 'missing', 'transactions exist')
+  for (const day of byCount.keys())
+    findings.expect(`blocks of ${dateOf(day)}`, 'missing', 'transactions exist')
   return indexed.map(({ day }) => day)
 }
 
 /** Computes the counts of one day again from the rows of its blocks only, which is fast even on a long chain. */
-export async function countDay({ db, view, head }: Parts, day: number, found: Findings): Promise<void> {
+export async function countDay({ db, view, head }: Parts, day: number, findings: Findings): Promise<void> {
   const span = { from: day * DAY_SECONDS, to: (day + 1) * DAY_SECONDS - 1, tip: head.tipHeight }
   type Row = { lowest: number; highest: number; blocks: string; txs: string; active: string }
   const ofTheDay = `FROM blocks WHERE time BETWEEN {from:UInt32} AND {to:UInt32} AND height <= {tip:Int64}
@@ -84,24 +85,29 @@ export async function countDay({ db, view, head }: Parts, day: number, found: Fi
        (SELECT toString(uniqExact(script_hash)) FROM script_balances WHERE ${ofItsBlocks}) AS active`,
     { ...span, lowest: row.lowest, highest: row.highest },
   )
-  found.expect(`transactions of ${dateOf(day)}`, row.txs, again?.txs ?? 0)
+  findings.expect(`transactions of ${dateOf(day)}`, row.txs, again?.txs ?? 0)
   // Balances below the rankings in use are dropped.
   if ((await balanceFloor(db)) < row.lowest)
-    found.expect(`active addresses of ${dateOf(day)}`, row.active, again?.active ?? 0)
+    findings.expect(`active addresses of ${dateOf(day)}`, row.active, again?.active ?? 0)
 }
 
 /** Computes fees, output and number of transactions of each block again from the bodies of its transactions. */
-async function sumBlocks({ db, view, head, progress }: AuditContext, found: Findings): Promise<void> {
+async function sumBlocks({ db, view, head, progress }: AuditContext, findings: Findings): Promise<void> {
   const first = Math.max(0, head.tipHeight - MAX_SUMMED + 1)
   for (let from = first; from <= head.tipHeight; from += SUMMED_AT_ONCE) {
     const to = Math.min(head.tipHeight, from + SUMMED_AT_ONCE - 1)
-    await sumSomeBlocks({ db, view, head }, from, to, found)
+    await sumSomeBlocks({ db, view, head }, from, to, findings)
     progress(to - first + 1, head.tipHeight - first + 1)
   }
 }
 
 /** Computes the sums of the blocks between two heights again, both inclusive. */
-async function sumSomeBlocks({ db, view }: Parts, from: number, to: number, found: Findings): Promise<void> {
+async function sumSomeBlocks(
+  { db, view }: Parts,
+  from: number,
+  to: number,
+  findings: Findings,
+): Promise<void> {
   const span = { from, to }
   const blocks = await db.query<{ height: number; txs: number; fees: string; output: string }>(
     `SELECT height, tx_count AS txs, total_fees AS fees, total_output AS output FROM blocks
@@ -124,7 +130,7 @@ async function sumSomeBlocks({ db, view }: Parts, from: number, to: number, foun
     sum.txs++
     const stored = bodies.get(id)
     if (stored === undefined) {
-      found.expect(`body of transaction ${id}`, 'missing', 'present')
+      findings.expect(`body of transaction ${id}`, 'missing', 'present')
       continue
     }
     const tx = parseBody(stored.body)
@@ -136,14 +142,14 @@ async function sumSomeBlocks({ db, view }: Parts, from: number, to: number, foun
   }
   for (const { height, txs, fees, output } of blocks) {
     const sum = sums.get(height)
-    found.expect(`transactions of block ${String(height)}`, txs, sum?.txs ?? 0)
-    found.expect(`fees of block ${String(height)}`, fees, sum?.fees ?? 0n)
-    found.expect(`output of block ${String(height)}`, output, sum?.output ?? 0n)
+    findings.expect(`transactions of block ${String(height)}`, txs, sum?.txs ?? 0)
+    findings.expect(`fees of block ${String(height)}`, fees, sum?.fees ?? 0n)
+    findings.expect(`output of block ${String(height)}`, output, sum?.output ?? 0n)
   }
 }
 
 /** Computes the sums of a day again from the blocks of the node. */
-async function sumDayByNode(context: AuditContext, day: number, found: Findings): Promise<void> {
+async function sumDayByNode(context: AuditContext, day: number, findings: Findings): Promise<void> {
   const { db, view, head } = context
   const blocks = await db.query<{ id: string; txs: number; fees: string; output: string }>(
     `SELECT lower(hex(hash)) AS id, tx_count AS txs, total_fees AS fees, total_output AS output FROM blocks
@@ -166,11 +172,11 @@ async function sumDayByNode(context: AuditContext, day: number, found: Findings)
   const sum = (column: 'fees' | 'output'): bigint =>
     blocks.reduce((total, row) => total + BigInt(row[column]), 0n)
   const date = dateOf(day)
-  found.expect(
+  findings.expect(
     `transactions of ${date} by the node`,
     blocks.reduce((total, { txs }) => total + txs, 0),
     reported.txs,
   )
-  found.expect(`fees of ${date} by the node`, sum('fees'), reported.fees)
-  found.expect(`output of ${date} by the node`, sum('output'), reported.output)
+  findings.expect(`fees of ${date} by the node`, sum('fees'), reported.fees)
+  findings.expect(`output of ${date} by the node`, sum('output'), reported.output)
 }

@@ -8,16 +8,16 @@ import { type AuditContext, type Findings, persisting } from './audit.js'
  */
 export function mempoolCheck(context: AuditContext, all: Findings): Promise<void> {
   const { node, signal } = context
-  return persisting(context, all, async (found, before) => {
+  return persisting(context, all, async (findings, before) => {
     const suspected = before && new Set(before.differences.map(({ what }) => what))
     const reported = await node.mempool(signal)
     const indexed = await mempoolOf(context)
-    found.checked = Object.keys(reported).length
+    findings.checked = Object.keys(reported).length
     for (const txid of new Set([...indexed.keys(), ...Object.keys(reported)])) {
       const entry = reported[txid]
       const fee = entry === undefined ? 'not in the mempool' : coinsToBaseUnits(entry.fees.base)
       const what = `fee of unconfirmed ${txid}`
-      if (suspected?.has(what) !== false) found.expect(what, indexed.get(txid) ?? 'missing', fee)
+      if (suspected?.has(what) !== false) findings.expect(what, indexed.get(txid) ?? 'missing', fee)
     }
   })
 }

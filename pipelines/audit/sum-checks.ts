@@ -27,7 +27,7 @@ const SCRIPTS_THAT_DIFFER = (filter: string): string => `
 /** Checks that history, outputs and rich list of each script have the same balance, and that all balances sum up to the supply. */
 export async function balanceCheck(
   { db, view, head, progress }: AuditContext,
-  found: Findings,
+  findings: Findings,
 ): Promise<void> {
   const filter = view.tagFilter()
   const [sums] = await db.query<{ scripts: string; total: string; outputs: string }>(
@@ -37,9 +37,9 @@ export async function balanceCheck(
   )
   progress(1, 4)
   const row = await supplyAfter(db, { height: head.tipHeight, hash: head.tipHash })
-  found.checked = Number(sums?.scripts ?? 0)
-  found.expect('supply of the tip, as Σ balances', row?.total ?? 'missing', sums?.total)
-  found.expect('unspent outputs of the tip, as Σ of scripts', row?.outputs ?? 'missing', sums?.outputs)
+  findings.checked = Number(sums?.scripts ?? 0)
+  findings.expect('supply of the tip, as Σ balances', row?.total ?? 'missing', sums?.total)
+  findings.expect('unspent outputs of the tip, as Σ of scripts', row?.outputs ?? 'missing', sums?.outputs)
   type Script = Record<
     | 'script'
     | 'balance'
@@ -56,18 +56,18 @@ export async function balanceCheck(
   >
   for (const each of await db.query<Script>(SCRIPTS_THAT_DIFFER(filter))) {
     const of = `of script ${each.script}`
-    found.expect(`balance ${of} by its history, as Σ unspent outputs`, each.balance, each.left)
-    found.expect(`unspent outputs ${of}`, each.unspent, each.count)
-    found.expect(`spent outputs ${of} that nothing created`, each.unmade, 0)
-    found.expect(`outputs ${of} with two amounts`, each.unequal, 0)
-    found.expect(`rows ${of}, by the number of the last`, each.rows, each.last)
-    found.expect(`balance ${of} in the rich list`, each.ranked, each.balance)
-    found.expect(`transactions ${of} in the rich list`, each.ranked_txs, each.last)
+    findings.expect(`balance ${of} by its history, as Σ unspent outputs`, each.balance, each.left)
+    findings.expect(`unspent outputs ${of}`, each.unspent, each.count)
+    findings.expect(`spent outputs ${of} that nothing created`, each.unmade, 0)
+    findings.expect(`outputs ${of} with two amounts`, each.unequal, 0)
+    findings.expect(`rows ${of}, by the number of the last`, each.rows, each.last)
+    findings.expect(`balance ${of} in the rich list`, each.ranked, each.balance)
+    findings.expect(`transactions ${of} in the rich list`, each.ranked_txs, each.last)
   }
   progress(2, 4)
-  await runningTotals(found, { db, filter })
+  await runningTotals(findings, { db, filter })
   progress(3, 4)
-  await supplyByBlock(found, {
+  await supplyByBlock(findings, {
     db,
     filter,
     blockFilter: view.sqlFilter('height', 'hash'),
@@ -79,7 +79,7 @@ export async function balanceCheck(
 type Db = Pick<AuditContext, 'db'> & { readonly filter: string }
 
 /** Checks that the totals of each script change in each block by what its outputs and their spends amount to. */
-async function runningTotals(found: Findings, { db, filter }: Db): Promise<void> {
+async function runningTotals(findings: Findings, { db, filter }: Db): Promise<void> {
   const rows = await db.query<Record<'script' | 'at' | 'is' | 'must', string>>(
     `SELECT lower(hex(script_hash)) AS script, toString(height) AS at, toString((got_more, gave_more, n)) AS is,
        toString((made, gone, n_must)) AS must
@@ -95,12 +95,12 @@ async function runningTotals(found: Findings, { db, filter }: Db): Promise<void>
      WHERE got_more != made OR gave_more != gone OR n != n_must ORDER BY script, height LIMIT 100`,
   )
   for (const { script, at, is, must } of rows)
-    found.expect(`changes of script ${script} by block ${at} (received, sent, number)`, is, must)
+    findings.expect(`changes of script ${script} by block ${at} (received, sent, number)`, is, must)
 }
 
 /** Checks that supply and number of outputs after each block equal its parent's numbers plus the changes of the block. */
 async function supplyByBlock(
-  found: Findings,
+  findings: Findings,
   { db, filter, blockFilter, tip }: Db & { readonly blockFilter: string; readonly tip: number },
 ): Promise<void> {
   const rows = await db.query<Record<'at' | 'is' | 'must', string>>(
@@ -114,5 +114,6 @@ async function supplyByBlock(
      WHERE supply != supply_must OR utxo_count != count_must ORDER BY height LIMIT 100`,
     { tip },
   )
-  for (const { at, is, must } of rows) found.expect(`supply and unspent outputs after block ${at}`, is, must)
+  for (const { at, is, must } of rows)
+    findings.expect(`supply and unspent outputs after block ${at}`, is, must)
 }

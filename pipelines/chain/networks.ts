@@ -108,8 +108,8 @@ export function networkNamed(name: string): Network {
  * returned, because test networks sometimes start over with another block 0.
  */
 export function networkOfNode(nodeName: string, genesisHash: string): Network | undefined {
-  const named = [...NETWORKS.values()].filter((network) => network.nodeName === nodeName)
-  return named.find((network) => network.genesisHash === genesisHash) ?? named[0]
+  const networks = [...NETWORKS.values()].filter((network) => network.nodeName === nodeName)
+  return networks.find((network) => network.genesisHash === genesisHash) ?? networks[0]
 }
 
 /** The number of blocks after which an output of a coinbase can be spent: one at height h in block h + 100 at the earliest. */

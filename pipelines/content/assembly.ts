@@ -111,10 +111,10 @@ export class Assembly {
   #text(include: Include, file: string): { path: string; text: string } {
     const path = includePath(include.target, file)
     if (path === undefined) throw refused('it is outside of the content folder')
-    const found: Omit<Included, 'path'> = this.#included.get(path) ?? {
+    const entry: Omit<Included, 'path'> = this.#included.get(path) ?? {
       error: 'a page may include 100 files',
     }
-    const { text, error } = found
+    const { text, error } = entry
     if (text === undefined) throw refused(error ?? '')
     const selected =
       isRegion(include, text) || include.region === undefined ? selectLines(text, include) : text

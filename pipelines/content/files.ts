@@ -26,7 +26,7 @@ const MAX_BYTES = 1024 * 1024
  */
 export async function listFiles(folder: string): Promise<readonly Listed[]> {
   const root = await realpath(folder)
-  const found: Listed[] = []
+  const files: Listed[] = []
   const walk = async (path: string): Promise<void> => {
     const entries = await readdir(path, { withFileTypes: true })
     const inspected = entries.map(async (entry) => {
@@ -35,13 +35,13 @@ export async function listFiles(folder: string): Promise<readonly Listed[]> {
       if (entry.isDirectory()) await walk(at).catch(vanished)
       else if (PAGE.test(entry.name)) {
         const listed = await inspect(root, at, entry.isFile() ? at : undefined).catch(vanished)
-        if (listed !== undefined) found.push(listed)
+        if (listed !== undefined) files.push(listed)
       }
     })
     await Promise.all(inspected)
   }
   await walk(root)
-  return found.sort((a, b) => (a.file < b.file ? -1 : 1))
+  return files.sort((a, b) => (a.file < b.file ? -1 : 1))
 }
 
 /** @param real the path without symbolic links, if it is known. */

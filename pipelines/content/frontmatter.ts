@@ -57,17 +57,18 @@ function parseFrontmatter(yaml: string): Frontmatter {
     return at < 0 ? 2 : at + 2
   }
   const take = <T>(name: string, read: (value: unknown) => T | undefined, type: string): T | undefined => {
-    const given = fields[name]
-    if (given === undefined || given === null) return undefined
-    const taken = read(given)
-    if (taken === undefined) throw new ContentError(lineOfField(name), `frontmatter: ${name} must be ${type}`)
-    return taken
+    const raw = fields[name]
+    if (raw === undefined || raw === null) return undefined
+    const result = read(raw)
+    if (result === undefined)
+      throw new ContentError(lineOfField(name), `frontmatter: ${name} must be ${type}`)
+    return result
   }
   return {
     title: take('title', asText, 'a string'),
     description: take('description', asText, 'a string') ?? null,
     tags: take('tags', asTags, 'a string or an array of strings') ?? [],
-    order: take('order', (given) => (Number.isFinite(given) ? Number(given) : undefined), 'a number'),
+    order: take('order', (value) => (Number.isFinite(value) ? Number(value) : undefined), 'a number'),
   }
 }
 
@@ -82,7 +83,7 @@ function asText(value: unknown): string | undefined {
 const oneLine = (value: string): string => value.trim().replace(/\s+/g, ' ')
 
 function asTags(value: unknown): readonly string[] | undefined {
-  const given: unknown[] = Array.isArray(value) ? value : [value]
-  const tags = given.map(asText)
+  const values: unknown[] = Array.isArray(value) ? value : [value]
+  const tags = values.map(asText)
   return tags.every((tag) => tag !== undefined) ? [...new Set(tags)] : undefined
 }

@@ -14,7 +14,7 @@ export interface Include {
 }
 
 /** The ways in which a file names others, each with its path as the first group. */
-const NAMED = [
+const NAMED_REGIONS = [
   /^[ \t>]*<<<[ \t]*([^\s#{[]+)/gm,
   /<!--\s*@include:\s*([^\s#{]+)/g,
   /<include\b[^>]*>\s*([^\s<#]+)[^<]*<\/include>/g,
@@ -29,7 +29,9 @@ const SNIPPET_FILE = /<Snippet\s+file=["']([^"'\n]+)["']/g
  * return more than the file includes, for example from code blocks.
  */
 export function includePaths(text: string, file: string): string[] {
-  const targets = NAMED.flatMap((pattern) => [...text.matchAll(pattern)].map(([, target = '']) => target))
+  const targets = NAMED_REGIONS.flatMap((pattern) =>
+    [...text.matchAll(pattern)].map(([, target = '']) => target),
+  )
   const snippets = [...text.matchAll(SNIPPET_FILE)].map(([, name = '']) => snippetPath(name))
   return [...new Set([...targets, ...snippets].flatMap((target) => includePath(target, file) ?? []))]
 }
@@ -57,11 +59,11 @@ export function parseSnippet(text: string): Include | undefined {
     `title="${(title ?? posix.basename(target)).replaceAll('"', "'")}"`,
     ...(marked === '' ? [] : [`{${marked}}`]),
   ]
-  const named = lang.replace(/:.*$/, '').trim()
+  const language = lang.replace(/:.*$/, '').trim()
   return {
     target,
     region,
-    code: { lang: named === '' ? EXTENSION.exec(target)?.[1] : named, meta: meta.join(' ') },
+    code: { lang: language === '' ? EXTENSION.exec(target)?.[1] : language, meta: meta.join(' ') },
   }
 }
 

@@ -103,9 +103,9 @@ export class LinkTargets {
     const id = decoded(hash.slice(1))
     if (id === '' || id === 'top' || id.startsWith(':~:'))
       return { url: own + hash === '' ? url : own + hash }
-    const found = idOn(target, id)
-    if (found === undefined) return broken(`${url} leads to no heading of ${target.file}`)
-    return { url: `${own}#${found === id ? hash.slice(1) : encodeURIComponent(found)}` }
+    const match = idOn(target, id)
+    if (match === undefined) return broken(`${url} leads to no heading of ${target.file}`)
+    return { url: `${own}#${match === id ? hash.slice(1) : encodeURIComponent(match)}` }
   }
 
   /** Relative links start from the file, as in editors, or from the URL, as in browsers: a folder's page may be meant either way. */
@@ -119,8 +119,8 @@ export class LinkTargets {
       posix.join(posix.dirname(from), path),
     ]
     for (const each of paths) {
-      const found = each.startsWith('../') ? undefined : this.find(each)
-      if (found !== undefined) return found
+      const match = each.startsWith('../') ? undefined : this.find(each)
+      if (match !== undefined) return match
     }
     return undefined
   }

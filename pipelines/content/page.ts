@@ -36,10 +36,10 @@ export type Texts = Pick<Page, 'markdown' | 'marked' | 'structuredData' | 'secti
 
 /** Returns an object with the texts of a page or draft, which are made at the first access to any text. */
 export function withTexts<T extends object>(rest: T, make: () => Texts): T & Texts {
-  let made: Texts | (() => Texts) = make
+  let source: Texts | (() => Texts) = make
   const texts = (): Texts => {
-    if (typeof made === 'function') made = made()
-    return made
+    if (typeof source === 'function') source = source()
+    return source
   }
   return {
     ...rest,

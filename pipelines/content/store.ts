@@ -91,7 +91,7 @@ export class Content {
   readonly #listeners = new Set<() => void>()
   readonly #cache: DraftCache | undefined
   readonly #parser: Parser
-  #known = new Map<string, Known>()
+  #entries = new Map<string, Known>()
   readonly #findingLog: FindingLog
   #snapshot = NOTHING
   #partials: readonly string[] = []
@@ -209,7 +209,7 @@ export class Content {
       const listed = await this.#list()
       this.#unreadable = undefined
       if (await this.#isKnown(listed)) return false
-      await this.#read(this.#known.size === 0 ? listed : await this.#settled(listed))
+      await this.#read(this.#entries.size === 0 ? listed : await this.#settled(listed))
       return true
     } catch (error) {
       const message = `the folder cannot be read: ${error instanceof Error ? error.message : String(error)}`
@@ -232,18 +232,18 @@ export class Content {
   }
 
   async #isKnown(listed: readonly Listed[]): Promise<boolean> {
-    if (listed.length !== this.#known.size) return false
+    if (listed.length !== this.#entries.size) return false
     for (const each of listed) if ((await this.#current(each)) === undefined) return false
     return true
   }
 
   /** Returns the draft and files of the last scan; undefined if the file or an included file has changed since. */
   async #current({ file, stamp }: Listed): Promise<Known | undefined> {
-    const known = this.#known.get(file)
-    if (known?.stamp !== stamp) return undefined
-    if (known.included.length === 0) return known
-    const now = await includedStamp(this.#folder, known.included)
-    return now === known.includedStamp ? known : undefined
+    const entry = this.#entries.get(file)
+    if (entry?.stamp !== stamp) return undefined
+    if (entry.included.length === 0) return entry
+    const now = await includedStamp(this.#folder, entry.included)
+    return now === entry.includedStamp ? entry : undefined
   }
 
   /** Lists the files again until two listings are equal: editors and checkouts write several files, and a file in several steps. */
@@ -259,27 +259,27 @@ export class Content {
 
   /** Reads the files that have changed. Their pages change in one step, except during the first read. */
   async #read(listed: readonly Listed[]): Promise<void> {
-    const known = new Map<string, Known>()
+    const entries = new Map<string, Known>()
     const changed: Listed[] = []
     for (const each of listed) {
       const current = await this.#current(each)
       if (current === undefined) changed.push(each)
-      else known.set(each.file, current)
+      else entries.set(each.file, current)
     }
-    await this.#parseAll(await this.#lookUp(changed, known), known, listed.length)
+    await this.#parseAll(await this.#lookUp(changed, entries), entries, listed.length)
     if (this.#closed) return
-    this.#publish(known)
+    this.#publish(entries)
     this.#complete()
     this.#sweep()
   }
 
   /** Takes files from the cache. @returns the files that must be parsed. */
-  async #lookUp(listed: readonly Listed[], known: Map<string, Known>): Promise<Listed[]> {
+  async #lookUp(listed: readonly Listed[], entries: Map<string, Known>): Promise<Listed[]> {
     const unparsed: Listed[] = []
     for (const each of listed) {
-      const found = await this.#readFile(each, (_, key) => this.#parser.cached(key))
-      if (found === undefined) unparsed.push(each)
-      else known.set(each.file, found)
+      const entry = await this.#readFile(each, (_, key) => this.#parser.cached(key))
+      if (entry === undefined) unparsed.push(each)
+      else entries.set(each.file, entry)
       // Other work, because files are read at once.
       await turn()
     }
@@ -287,30 +287,30 @@ export class Content {
   }
 
   /** Parses files. Those that another process is parsing are taken from the cache when it is done. */
-  async #parseAll(files: readonly Listed[], known: Map<string, Known>, total: number): Promise<void> {
+  async #parseAll(files: readonly Listed[], entries: Map<string, Known>, total: number): Promise<void> {
     const pace = new Pace()
-    const cached = known.size
+    const cached = entries.size
     this.#progress = { done: cached, total, secondsLeft: undefined }
     let [publishedAt, loggedAt] = [0, performance.now()]
     for (let waiting = files; waiting.length > 0;) {
-      const taken: Listed[] = []
+      const batch: Listed[] = []
       for (const each of waiting) {
         if (this.#closed) return
         if (!this.#isComplete && performance.now() - publishedAt > PUBLISH_EVERY_MS) {
-          this.#publish(known)
+          this.#publish(entries)
           publishedAt = performance.now()
         }
-        const found = await this.#readFile(each, (job, key) => this.#parser.parse(job, key))
-        if (found === undefined) taken.push(each)
-        else known.set(each.file, found)
-        const secondsLeft = pace.secondsLeft(known.size - cached, total - cached)
-        this.#progress = { done: known.size, total, secondsLeft }
+        const entry = await this.#readFile(each, (job, key) => this.#parser.parse(job, key))
+        if (entry === undefined) batch.push(each)
+        else entries.set(each.file, entry)
+        const secondsLeft = pace.secondsLeft(entries.size - cached, total - cached)
+        this.#progress = { done: entries.size, total, secondsLeft }
         if (performance.now() - loggedAt < LOG_EVERY_MS) continue
         loggedAt = performance.now()
         this.#options.logger.info(this.#progress, 'reading pages')
       }
-      if (taken.length === waiting.length) await sleep(TAKEN_MS)
-      waiting = taken
+      if (batch.length === waiting.length) await sleep(TAKEN_MS)
+      waiting = batch
     }
   }
 
@@ -336,7 +336,7 @@ export class Content {
   }
 
   #failed({ file, stamp }: Listed, includes: Includes, thrown: unknown, key?: string): Known {
-    const lastGood = this.#known.get(file)?.draft
+    const lastGood = this.#entries.get(file)?.draft
     const message = thrown instanceof Error ? thrown.message : String(thrown)
     const error = { file, line: thrown instanceof ContentError ? thrown.line : 1, message }
     this.#options.logger.error(
@@ -358,22 +358,22 @@ export class Content {
 
   /** Removes what is no longer needed from the cache: now, and again when what is too young now has the age for it. */
   #sweep(): void {
-    const keys = [...this.#known.values()].flatMap(({ key }) => key ?? [])
+    const keys = [...this.#entries.values()].flatMap(({ key }) => key ?? [])
     void this.#cache?.sweep(new Set(keys))
     clearTimeout(this.#sweepTimer)
     this.#sweepTimer = setTimeout(() => void this.#cache?.sweep(new Set(keys)), SWEEP_AFTER_MS).unref()
   }
 
   #publish(files: ReadonlyMap<string, Known>): void {
-    const known = [...files].sort(([a], [b]) => (a < b ? -1 : 1))
-    this.#known = new Map(known)
-    const drafted = known.flatMap(([file, { draft }]) => (draft === undefined ? [] : [{ file, draft }]))
+    const sorted = [...files].sort(([a], [b]) => (a < b ? -1 : 1))
+    this.#entries = new Map(sorted)
+    const drafted = sorted.flatMap(([file, { draft }]) => (draft === undefined ? [] : [{ file, draft }]))
     const { pages, targets, errors, findings } = placePages(drafted)
     for (const { file, message } of errors)
       if (!this.#snapshot.errors.some((before) => before.message === message))
         this.#options.logger.error({ code: 'HW_CONTENT_INVALID', file }, message)
     const version = hashOf(pages.map(({ hash }) => hash))
-    const all = [...known.flatMap(([, { error }]) => error ?? []), ...errors]
+    const all = [...sorted.flatMap(([, { error }]) => error ?? []), ...errors]
     const changed = version !== this.#snapshot.version
     const { pages: before } = this.#snapshot
     this.#snapshot = {

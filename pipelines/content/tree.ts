@@ -37,12 +37,12 @@ export function placePages(drafted: readonly Drafted[]): PlacedPages {
   const keys = new Map([...byUrl].map(([url, page]) => [url, sortKey(page, byUrl)]))
   const ordered = [...byUrl].sort(([a], [b]) => compareKeys(keys.get(a) ?? [], keys.get(b) ?? []))
   const targets = new LinkTargets(ordered.map(([url, placed]) => targetOf(url, placed)))
-  const made = ordered.map(([url, placed]) => pageOf(url, placed, byUrl, targets))
+  const all = ordered.map(([url, placed]) => pageOf(url, placed, byUrl, targets))
   return {
-    pages: made.map(({ page }) => page),
+    pages: all.map(({ page }) => page),
     targets,
     errors,
-    findings: made.flatMap(({ findings }) => findings),
+    findings: all.flatMap(({ findings }) => findings),
   }
 }
 
@@ -50,12 +50,12 @@ const targetOf = (url: string, { file, draft: { toc, ids } }: Placed): Target =>
 
 function place({ file, draft }: Drafted): Placed {
   const segments = segmentsOf(file)
-  const named = segments.at(-1)
+  const name = segments.at(-1)
   return {
     file,
     draft,
     segments,
-    title: draft.title ?? (named === undefined ? 'Documentation' : readable(named)),
+    title: draft.title ?? (name === undefined ? 'Documentation' : readable(name)),
   }
 }
 
@@ -103,9 +103,9 @@ function pageOf(
   const last = lastOf.get(draft)
   const page = last?.key === key ? last.page : linkedPage({ url, file, title, breadcrumbs, draft, urls })
   const findings = [...draft.findings, ...resolved.flatMap(({ finding }) => finding ?? [])]
-  const made = { key, page, findings }
-  lastOf.set(draft, made)
-  return made
+  const result = { key, page, findings }
+  lastOf.set(draft, result)
+  return result
 }
 
 interface Parts extends Pick<Page, 'url' | 'file' | 'title' | 'breadcrumbs'> {

@@ -38,8 +38,8 @@ export async function* batchesBack<T>(
   for (let end = from; end >= first; end -= atOnce) {
     const batch: T[] = []
     for await (const record of recordsOf(log, topic, Math.max(first, end - atOnce + 1), end, atOnce)) {
-      const kept = keep(record)
-      if (kept !== undefined) batch.push(kept)
+      const value = keep(record)
+      if (value !== undefined) batch.push(value)
     }
     yield batch
   }

@@ -142,9 +142,9 @@ export class ChainReader {
     const event = decodeEvent(record)
     if (!isAfter(event, this.#lastId)) return []
     const positioned: PositionedEvent = { ...record, event }
-    const taken = await this.#valid(positioned)
+    const events = await this.#valid(positioned)
     this.#lastId = { epoch: event.epoch, sequence: event.sequence }
-    return taken
+    return events
   }
 
   async #valid(positioned: PositionedEvent): Promise<PositionedEvent[]> {
@@ -220,9 +220,9 @@ export class ChainReader {
       return this.#unrepeat(positioned, true)
     }
     if (this.#start.decodes) decodeBlock(position, block, network)
-    const gone = await this.#unrepeat(positioned, false)
+    const disconnected = await this.#unrepeat(positioned, false)
     this.#raise(block.height, hash)
-    return [...gone, positioned]
+    return [...disconnected, positioned]
   }
 
   async #disconnect(positioned: PositionedEvent, block: BlockDisconnected): Promise<PositionedEvent[]> {
@@ -251,10 +251,10 @@ export class ChainReader {
     const to = this.#repeated ?? this.#tip.height
     this.#assertKeepsFinal(cause.position, to)
     this.#repeated = undefined
-    const gone: PositionedEvent[] = []
+    const disconnected: PositionedEvent[] = []
     const put = (event: PositionedEvent['event']['event'], isLast: boolean): void => {
       const fields = { epoch, sequence, generation, settled: isLast && settled, event }
-      gone.push({ ...cause, event: { ...cause.event, ...fields } })
+      disconnected.push({ ...cause, event: { ...cause.event, ...fields } })
     }
     while (this.#tip.height > to) {
       const { height, hash } = this.#tip
@@ -264,9 +264,9 @@ export class ChainReader {
       const fields = { ...value, $typeName: 'headwater.events.v1.BlockDisconnected' as const }
       put({ case: 'blockDisconnected', value: fields }, this.#tip.height === to)
     }
-    if (settled && gone.length === 0 && cause.event.event.case !== 'epochStarted')
+    if (settled && disconnected.length === 0 && cause.event.event.case !== 'epochStarted')
       put({ case: undefined }, true)
-    return gone
+    return disconnected
   }
 
   /**
@@ -300,8 +300,8 @@ export class ChainReader {
     const { log } = this.#start
     const last = await log.last('chain')
     const resumes = (record: LogRecord) => this.#resumeIn(record)
-    for await (const found of batchesBack(log, 'chain', last, resumes, { downTo: this.#seen + 1 })) {
-      for (const { position, resume } of found.reverse()) {
+    for await (const batch of batchesBack(log, 'chain', last, resumes, { downTo: this.#seen + 1 })) {
+      for (const { position, resume } of batch.reverse()) {
         if (!(await this.#has(resume))) continue
         this.#damage = undefined
         this.#repeated = undefined

@@ -88,14 +88,14 @@ export class WorkingChain {
   /**
    * Raises the final height, up to which rows are selected by height, without rows of stale blocks. Call it when all blocks up to
    * it are written, and no block leaves meanwhile.
-   * @param known the stale blocks at and below it, if they were read already.
+   * @param stale the stale blocks at and below it, if they were read already.
    */
-  async settle(db: Database, finalHeight: number, known?: ReadonlyMap<string, number>): Promise<void> {
+  async settle(db: Database, finalHeight: number, stale?: ReadonlyMap<string, number>): Promise<void> {
     // Also of blocks that this process has never written: an earlier one may have, before it died.
     const beside =
-      known === undefined
+      stale === undefined
         ? await blocksBeside(db, this.#tail, this.#finalHeight, finalHeight)
-        : [...known].filter(([hash, height]) => height > this.#finalHeight && this.#tail.get(height) !== hash)
+        : [...stale].filter(([hash, height]) => height > this.#finalHeight && this.#tail.get(height) !== hash)
     for (const [hash, height] of beside) this.#stale.set(hash, height)
     for (let height = this.#finalHeight + 1; height <= finalHeight; height++) this.#tail.delete(height)
     this.#finalHeight = Math.max(this.#finalHeight, finalHeight)
@@ -122,8 +122,8 @@ export class WorkingChain {
   async parentState(db: Database, writer: bigint, parent = this.#written): Promise<ParentState> {
     const { network, beside } = this
     if (network === undefined) throw new Error('a block before any epoch')
-    const known = parent === this.#written ? this.#sums : undefined
-    const sums = known ?? (await sumsOf(db, parent))
+    const cachedSums = parent === this.#written ? this.#sums : undefined
+    const sums = cachedSums ?? (await sumsOf(db, parent))
     return { network, writer, beside, filter: this.filter(parent.height), sums }
   }
 }
@@ -136,19 +136,19 @@ export function hashesOf(
   db: Database,
   working: () => WorkingChain,
 ): (height: number, most: number) => Promise<string | undefined> {
-  let known = new Map<number, string>()
+  let hashes = new Map<number, string>()
   /** The tip of the chain to which the known hashes belong. */
   let knownTip = ''
   return async (height, most) => {
     const chain = working()
-    if (chain.written.hash === knownTip && known.has(height)) return known.get(height)
+    if (chain.written.hash === knownTip && hashes.has(height)) return hashes.get(height)
     knownTip = chain.written.hash
     const to = Math.min(most, height + HASHES_AT_ONCE - 1)
     const sql = `SELECT height, lower(hex(hash)) AS id FROM blocks
       WHERE height >= {height:UInt32} AND height <= {to:UInt32} AND ${chain.filter(chain.written.height)}`
     const rows = await db.query<{ height: number; id: string }>(sql, { height, to })
-    known = new Map(rows.map(({ height: at, id }) => [at, id]))
-    return known.get(height)
+    hashes = new Map(rows.map(({ height: at, id }) => [at, id]))
+    return hashes.get(height)
   }
 }
 

@@ -199,10 +199,10 @@ function newestStart(events: readonly Positioned[], chainPosition: number): numb
   let start: number | undefined
   for (const { position, event } of events) {
     const isLater = Number(event.chainPosition) > chainPosition
-    const found = isLater ? undefined : snapshotPosition(position, event)
-    if (found === undefined || (newest !== undefined && !isAfter(event, newest))) continue
+    const snapshotStart = isLater ? undefined : snapshotPosition(position, event)
+    if (snapshotStart === undefined || (newest !== undefined && !isAfter(event, newest))) continue
     newest = event
-    start = found
+    start = snapshotStart
   }
   return start
 }

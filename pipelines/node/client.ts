@@ -152,14 +152,14 @@ export class NodeClient {
     signal?: AbortSignal,
   ): Promise<(replies.NodeMempoolEntry | undefined)[]> {
     const params = txids.map((txid) => [txid])
-    return this.#found('getmempoolentry', params, replies.mempoolEntryReply, signal)
+    return this.#callEach('getmempoolentry', params, replies.mempoolEntryReply, signal)
   }
 
   /** Returns serialised transactions in one request, undefined for each that is not in the mempool. */
   async rawTransactions(txids: readonly string[], signal?: AbortSignal): Promise<(Buffer | undefined)[]> {
     const params = txids.map((txid) => [txid, 0])
-    const found = await this.#found('getrawtransaction', params, replies.rawHexReply, signal)
-    return found.map((hex) => (hex === undefined ? undefined : Buffer.from(hex, 'hex')))
+    const hexes = await this.#callEach('getrawtransaction', params, replies.rawHexReply, signal)
+    return hexes.map((hex) => (hex === undefined ? undefined : Buffer.from(hex, 'hex')))
   }
 
   /** Sends a transaction to the node's mempool and to its peers. @returns the txid. @throws NodeRpcError with the node's reason. */
@@ -185,7 +185,7 @@ export class NodeClient {
   }
 
   /** Sends many calls of a method in one request. Returns undefined for calls with the error "not found" (-5). */
-  #found<T extends TSchema>(
+  #callEach<T extends TSchema>(
     method: string,
     params: readonly Params[],
     reply: replies.Reply<T>,

@@ -202,10 +202,10 @@ export class Poller {
       const { info, mempool } = await this.#checkNode(session, signal)
       if (session.damage !== undefined) throw session.damage
       if (info.bestblockhash === session.chain.chain.tip?.hash) {
-        const seen = await session.mempool.sync(mempool, signal)
-        if (seen !== 'moved') this.#options.observer?.worked()
-        if (seen === 'level') return
-        stuck = seen === 'more' ? 0 : stuck + 1
+        const progress = await session.mempool.sync(mempool, signal)
+        if (progress !== 'moved') this.#options.observer?.worked()
+        if (progress === 'level') return
+        stuck = progress === 'more' ? 0 : stuck + 1
       } else {
         await this.#follow(session, { height: info.blocks, hash: info.bestblockhash }, signal)
         if (session.chain.position > position) stuck = 0
@@ -280,10 +280,10 @@ export class Poller {
     if (report !== undefined) session.damage = new LogDamagedError(report.reason)
     const now = Date.now()
     if (info.bestblockhash !== session.beatHash || Math.abs(now - session.beatAt) >= pollIntervalMs / 2) {
-      const seen = { height: info.blocks, hash: info.bestblockhash }
+      const tip = { height: info.blocks, hash: info.bestblockhash }
       session.beatAt = now
       session.beatHash = info.bestblockhash
-      await session.writer.heartbeat(now, seen, pollIntervalMs, mempool)
+      await session.writer.heartbeat(now, tip, pollIntervalMs, mempool)
     }
     return { info, mempool }
   }
@@ -404,9 +404,9 @@ export class Poller {
     return { network, genesisHash }
   }
 
-  #wrongChain(followed: string, wanted: string): WrongChainError {
+  #wrongChain(followed: string, expected: string): WrongChainError {
     return new WrongChainError(
-      `the node at ${this.#options.node.address} follows chain ${followed}, not ${wanted}: correct NODE_RPC_URL or CHAIN`,
+      `the node at ${this.#options.node.address} follows chain ${followed}, not ${expected}: correct NODE_RPC_URL or CHAIN`,
     )
   }
 }

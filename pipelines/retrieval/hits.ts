@@ -57,14 +57,14 @@ function snippet(body: IndexedText, weights: TermWeights): Pick<Hit, 'text' | 'm
   }
   const ofBlock = matches.filter(({ start }) => start >= best.from && start < best.to)
   const rarest = ofBlock.toSorted((a, b) => (weights.get(b.term) ?? 0) - (weights.get(a.term) ?? 0))[0]
-  return cut(body.text, best, { marks: merged(ofBlock), shown: rarest?.start ?? best.from })
+  return cut(body.text, best, { marks: merged(ofBlock), first: rarest?.start ?? best.from })
 }
 
 function matchesIn({ terms, starts, ends }: IndexedText, weights: TermWeights): (Span & { term: number })[] {
-  const found: (Span & { term: number })[] = []
+  const matches: (Span & { term: number })[] = []
   for (const [at, term] of terms.entries())
-    if (weights.has(term)) found.push({ term, start: starts[at] ?? 0, end: ends[at] ?? 0 })
-  return found
+    if (weights.has(term)) matches.push({ term, start: starts[at] ?? 0, end: ends[at] ?? 0 })
+  return matches
 }
 
 /**
@@ -74,7 +74,7 @@ function matchesIn({ terms, starts, ends }: IndexedText, weights: TermWeights): 
 function cut(
   text: string,
   block: { from: number; to: number },
-  { marks: spans, shown: first }: { marks: readonly Span[]; shown: number },
+  { marks: spans, first }: { marks: readonly Span[]; first: number },
 ): Pick<Hit, 'text' | 'marks'> {
   let { from, to } = block
   if (to - from > SNIPPET) {
@@ -87,21 +87,21 @@ function cut(
     to = end >= block.to ? block.to : space > first + BEFORE / 2 ? space : end
   }
   const lead = from > block.from ? '… ' : ''
-  const shown = spans
+  const visible = spans
     .filter(({ start, end }) => start >= from && end <= to)
     .map(({ start, end }) => ({ start: start - from + lead.length, end: end - from + lead.length }))
-  return { text: `${lead}${text.slice(from, to)}${to < block.to ? ' …' : ''}`, marks: shown }
+  return { text: `${lead}${text.slice(from, to)}${to < block.to ? ' …' : ''}`, marks: visible }
 }
 
 /** Returns the index, or the index before it if a character of two UTF-16 units would be split. */
 const between = (text: string, at: number): number => (/[\udc00-\udfff]/.test(text.charAt(at)) ? at - 1 : at)
 
 function merged(spans: readonly Span[]): Span[] {
-  const made: { start: number; end: number }[] = []
+  const result: { start: number; end: number }[] = []
   for (const { start, end } of spans.toSorted((a, b) => a.start - b.start || b.end - a.end)) {
-    const last = made.at(-1)
+    const last = result.at(-1)
     if (last !== undefined && start < last.end) last.end = Math.max(last.end, end)
-    else made.push({ start, end })
+    else result.push({ start, end })
   }
-  return made
+  return result
 }

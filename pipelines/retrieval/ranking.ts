@@ -34,27 +34,27 @@ export function best(
   most: number,
   accept: (document: number) => boolean = () => true,
 ): Ranked[] {
-  const found: Ranked[] = []
+  const ranking: Ranked[] = []
   // Sorting all scores would cost more than computing them: candidates that can no longer be among the best are dropped.
   let least = 0
   for (let document = 0; document < scores.length; document++) {
     const score = scores[document] ?? 0
     // Documents come in the order of their numbers: of equal scores, the first is kept.
     if (score <= least || !accept(document)) continue
-    found.push({ document, score })
-    if (found.length < 2 * most) continue
-    found.sort(byScore).length = most
-    least = found.at(-1)?.score ?? Infinity
+    ranking.push({ document, score })
+    if (ranking.length < 2 * most) continue
+    ranking.sort(byScore).length = most
+    least = ranking.at(-1)?.score ?? Infinity
   }
-  return found.sort(byScore).slice(0, most)
+  return ranking.sort(byScore).slice(0, most)
 }
 
 /** Returns the best document of each group, in the order of the ranking, as the number of the group. */
 export function groups(ranked: readonly Ranked[], groupOf: (document: number) => number): Ranked[] {
-  const seen = new Map<number, Ranked>()
+  const best = new Map<number, Ranked>()
   for (const { document, score } of ranked) {
     const group = groupOf(document)
-    if (!seen.has(group)) seen.set(group, { document: group, score })
+    if (!best.has(group)) best.set(group, { document: group, score })
   }
-  return [...seen.values()]
+  return [...best.values()]
 }

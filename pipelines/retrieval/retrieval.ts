@@ -123,9 +123,9 @@ export class Retrieval {
     const indexer = new PageIndexer(await readAnalysed(options.folder))
     await indexer.prepare(options.library.pages())
     const retrieval = new Retrieval(options, indexer)
-    const kept = await describeArtefact(options.folder)
+    const description = await describeArtefact(options.folder)
     const { version } = retrieval.#current.snapshot
-    retrieval.#builtAtMs = kept?.content === version ? kept.builtAtMs : Date.now()
+    retrieval.#builtAtMs = description?.content === version ? description.builtAtMs : Date.now()
     retrieval.#requestUpdate()
     return retrieval
   }
@@ -158,16 +158,16 @@ export class Retrieval {
   async lookUp(text: string, accept?: (page: Page) => boolean): Promise<Lookup> {
     const { snapshot } = this.#current
     const view = this.#view()
-    const wanted = accept && snapshot.pages.map(({ page }) => accept(page))
+    const isAccepted = accept && snapshot.pages.map(({ page }) => accept(page))
     const parsed = {
       question: questionOf(text, snapshot.lexicon),
-      accept: wanted && ((page: number) => wanted[page] === true),
+      accept: isAccepted && ((page: number) => isAccepted[page] === true),
     }
     const embedder = this.#options.model.loaded?.embedder
     if (embedder === undefined || view === undefined) return { snapshot, parsed, ranking: 'lexical' }
     const vector = await this.#inTime(embedder.question(text))
     if (vector === undefined) return { snapshot, parsed, ranking: 'lexical' }
-    const ofChunk = wanted && ((chunk: number): boolean => wanted[snapshot.pageOf(chunk)] === true)
+    const ofChunk = isAccepted && ((chunk: number): boolean => isAccepted[snapshot.pageOf(chunk)] === true)
     const dense = view.near(vector, NEAR_DEPTH, ofChunk)
     const similarity = (chunk: number, other = vector): number | undefined => view.similarity(other, chunk)
     return { snapshot, parsed: { ...parsed, dense }, ranking: 'hybrid', vector, similarity }
@@ -306,9 +306,9 @@ export class Retrieval {
         const secondsLeft = pace.secondsLeft(charactersDone, characters)
         this.#embedding = { done, total: chunks.length, secondsLeft }
         const vectors = await Promise.all(batch.map((chunk) => embedChunk(embedder, chunk)))
-        const made = batch.map((chunk, at) => [chunk, vectors[at] ?? new Float32Array()] as const)
-        for (const [chunk, vector] of made) index.keep(chunk, vector)
-        await this.#note(made.map(([{ hash }, vector]) => [hash, vector]))
+        const pairs = batch.map((chunk, at) => [chunk, vectors[at] ?? new Float32Array()] as const)
+        for (const [chunk, vector] of pairs) index.keep(chunk, vector)
+        await this.#note(pairs.map(([{ hash }, vector]) => [hash, vector]))
         done += batch.length
         charactersDone += charactersOf(batch)
         if (Date.now() - loggedAt < LOG_EVERY_MS) continue

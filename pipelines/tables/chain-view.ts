@@ -129,7 +129,7 @@ const links = (db: Database, condition: string): Promise<Link[]> =>
 export async function loadChainView(db: Database, head: Head): Promise<ChainView> {
   const { tipHeight, tipHash, finalHeight } = head
   const tail = new Map<number, string>()
-  const known = new Map(
+  const linkByHash = new Map(
     (await links(db, `height > ${String(finalHeight)} AND height <= ${String(tipHeight)}`)).map((link) => [
       link.hash,
       link,
@@ -137,7 +137,7 @@ export async function loadChainView(db: Database, head: Head): Promise<ChainView
   )
   let below = tipHash
   for (let height = tipHeight; height > finalHeight; height--) {
-    const link = known.get(below)
+    const link = linkByHash.get(below)
     if (link?.height !== height)
       throw new MissingBlock(
         `block ${below} at ${String(height)} is on the head's chain but missing from the tables`,
@@ -240,7 +240,7 @@ export async function blocksBeside(
   to: number,
 ): Promise<Map<string, number>> {
   if (to <= from) return new Map()
-  const found = await links(db, `height > ${String(from)} AND height <= ${String(to)}`)
-  const others = found.filter(({ height, hash }) => tail.get(height) !== hash)
+  const rows = await links(db, `height > ${String(from)} AND height <= ${String(to)}`)
+  const others = rows.filter(({ height, hash }) => tail.get(height) !== hash)
   return new Map(others.map(({ height, hash }) => [hash, height]))
 }

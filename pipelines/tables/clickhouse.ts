@@ -218,11 +218,11 @@ export class Database {
         ...(ended === undefined ? {} : { abort_signal: ended }),
       })
       for await (const chunk of stream) void chunk
-      const written = writtenRows(headers['x-clickhouse-summary'])
+      const count = writtenRows(headers['x-clickhouse-summary'])
       // A distributed table counts rows of its own server twice.
-      if (written !== undefined && written < rows.length) {
+      if (count !== undefined && count < rows.length) {
         throw new DatabaseUnavailable(
-          `${table.name}: ${String(written)} of ${String(rows.length)} rows were written`,
+          `${table.name}: ${String(count)} of ${String(rows.length)} rows were written`,
         )
       }
     }
@@ -447,10 +447,10 @@ class SilentLogger {
 function assertQuerySize(sql: string, params: Readonly<Record<string, unknown>>): void {
   const lengthOf = (text: string): number =>
     text.length > MAX_PARAMS ? text.length : encodeURIComponent(text).length
-  const given = Object.values(params).reduce((sum: number, value) => sum + lengthOf(String(value)), 0)
-  if (given > MAX_PARAMS)
+  const bytes = Object.values(params).reduce((sum: number, value) => sum + lengthOf(String(value)), 0)
+  if (bytes > MAX_PARAMS)
     throw new QueryRefused(
-      `the parameters have ${String(given)} characters, at most ${String(MAX_PARAMS)} are allowed: use queryByKeys, which splits the keys`,
+      `the parameters have ${String(bytes)} characters, at most ${String(MAX_PARAMS)} are allowed: use queryByKeys, which splits the keys`,
     )
   if (sql.length > MAX_QUERY_BYTES)
     throw new QueryRefused(

@@ -57,11 +57,11 @@ const HEAD = new Selection(HEADS.columns)
 /** Returns the newest head, undefined before the first. */
 export async function latestHead(db: Database): Promise<Head | undefined> {
   const newest = `FROM heads WHERE ${SHOWN_HEADS} ORDER BY heads.position DESC, written_at DESC LIMIT 1`
-  return noted(db, await HEAD.query(db, newest))[0]
+  return noteHeads(db, await HEAD.query(db, newest))[0]
 }
 
 /** Remembers the newest head that this process has read, so that it never goes back to an older one. */
-function noted(db: Database, heads: Head[]): Head[] {
+function noteHeads(db: Database, heads: Head[]): Head[] {
   for (const { position } of heads) db.noteHead(position)
   return heads
 }
@@ -82,7 +82,7 @@ export async function headsAfter(
   const later = `FROM heads WHERE (heads.position > {position:Int64}
       OR (heads.position = {position:Int64} AND toUnixTimestamp64Milli(written_at) > {writtenAt:Int64})) AND ${SHOWN_HEADS}
     ORDER BY heads.position, written_at LIMIT 1 BY heads.position, written_at LIMIT ${String(MAX_HEADS)}`
-  return noted(db, await HEAD.query(db, later, { position, writtenAt }))
+  return noteHeads(db, await HEAD.query(db, later, { position, writtenAt }))
 }
 
 /**

@@ -161,8 +161,8 @@ class RowWriter {
   }
 
   #hash(value: string, length = 32): void {
-    const written = this.#room(length).write(value, this.#took(length), length, 'hex')
-    if (written !== length || value.length !== 2 * length)
+    const bytes = this.#room(length).write(value, this.#took(length), length, 'hex')
+    if (bytes !== length || value.length !== 2 * length)
       throw new RangeError(`not a hash of ${String(length)} bytes: ${value}`)
   }
 
@@ -216,7 +216,7 @@ type Column = readonly [name: string, type: keyof ColumnTypes]
 export class EncodedRows<C extends Columns = Columns> {
   readonly #writer = new RowWriter()
   readonly #columns: readonly Column[]
-  readonly #taken: Uint8Array[] = []
+  readonly #buffers: Uint8Array[] = []
   #length = 0
 
   constructor(
@@ -239,7 +239,7 @@ export class EncodedRows<C extends Columns = Columns> {
 
   /** The encoded rows that were added by `add` and `take`. */
   get parts(): readonly Uint8Array[] {
-    return [...this.#taken, this.bytes]
+    return [...this.#buffers, this.bytes]
   }
 
   /** Encodes and adds a row. @throws RangeError for a value that does not fit its column. */
@@ -254,7 +254,7 @@ export class EncodedRows<C extends Columns = Columns> {
 
   /** Adds encoded rows. */
   take(length: number, bytes: Uint8Array): void {
-    this.#taken.push(bytes)
+    this.#buffers.push(bytes)
     this.#length += length
   }
 }

@@ -10,15 +10,15 @@ export const DATABASE_NAME = /^[A-Za-z_]\w{0,62}$/
  * from the databases themselves.
  * @throws Error if databases name each other as successors; DatabaseUnavailable, QueryRefused.
  */
-export async function servingDatabase(named: Database): Promise<string> {
+export async function servingDatabase(db: Database): Promise<string> {
   // Connections to a database that was dropped fail.
-  const server = named.sibling('default')
+  const server = db.sibling('default')
   try {
-    const seen = new Set<string>()
-    let name = (await notedServing(server, named.name)) ?? named.name
+    const names = new Set<string>()
+    let name = (await notedServing(server, db.name)) ?? db.name
     for (;;) {
-      if (seen.has(name)) throw new Error(`databases ${[...seen].join(', ')} name each other as successors`)
-      seen.add(name)
+      if (names.has(name)) throw new Error(`databases ${[...names].join(', ')} name each other as successors`)
+      names.add(name)
       const next = await successorOf(server, name)
       if (next === '') return name
       name = next
@@ -29,11 +29,11 @@ export async function servingDatabase(named: Database): Promise<string> {
 }
 
 /** Records which database serves, in a place that is retained if the replaced database is dropped. */
-export async function noteServing(named: Database, serving: string): Promise<void> {
-  const server = named.sibling('default')
+export async function noteServing(db: Database, serving: string): Promise<void> {
+  const server = db.sibling('default')
   try {
-    if ((await notedServing(server, named.name)) === serving) return
-    const notes = notesOf(named.name)
+    if ((await notedServing(server, db.name)) === serving) return
+    const notes = notesOf(db.name)
     await server.command(`CREATE DATABASE IF NOT EXISTS ${notes}`)
     await server.command(
       `CREATE TABLE IF NOT EXISTS ${notes}.serving (since DateTime64(6, 'UTC') DEFAULT now64(6), database String)

@@ -20,9 +20,9 @@ export async function assertOwnTags(db: Database, blocks: readonly BlockId[]): P
   const sql = `SELECT height, groupUniqArray(lower(hex(hash))) AS hashes FROM blocks
     WHERE height BETWEEN {from:UInt32} AND {to:UInt32} AND (toUInt64(height) * 4294967296 + block_tag) IN ${own}
     GROUP BY height, block_tag HAVING length(hashes) > 1 LIMIT 1`
-  const [found] = await db.query<{ height: number; hashes: string[] }>(sql, span)
-  if (found === undefined) return
+  const [row] = await db.query<{ height: number; hashes: string[] }>(sql, span)
+  if (row === undefined) return
   throw new BlockTagRepeated(
-    `blocks ${found.hashes.join(' and ')} at ${String(found.height)} end with the same four bytes, by which rows name their block: index with a new log, which contains only one of them`,
+    `blocks ${row.hashes.join(' and ')} at ${String(row.height)} end with the same four bytes, by which rows name their block: index with a new log, which contains only one of them`,
   )
 }

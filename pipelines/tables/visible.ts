@@ -38,8 +38,8 @@ export function visibleRowsQuery(table: BlockTable | KeyedTable, view: ChainView
   if (!(table in KEYED_TABLES)) return `SELECT DISTINCT * FROM ${database}.${table} WHERE ${visible}`
   const [key, source, column] = KEYED_TABLES[table as KeyedTable]
   const keys = `SELECT ${column} FROM ${database}.${source} WHERE ${visible}`
-  const found = `SELECT * FROM ${database}.${table} WHERE ${key} IN (${keys})`
-  return table === 'txs' ? transactionsQuery(found, visible, database) : `SELECT DISTINCT * FROM (${found})`
+  const rows = `SELECT * FROM ${database}.${table} WHERE ${key} IN (${keys})`
+  return table === 'txs' ? transactionsQuery(rows, visible, database) : `SELECT DISTINCT * FROM (${rows})`
 }
 
 /** The columns of `txs` that belong to a block. */

@@ -14,8 +14,8 @@ export class Token {
   }
 
   /** Compares a value with the secret, in a time that does not depend on where they differ. */
-  is(given: string): boolean {
-    return timingSafeEqual(digestOf(given), this.#digest)
+  is(candidate: string): boolean {
+    return timingSafeEqual(digestOf(candidate), this.#digest)
   }
 }
 

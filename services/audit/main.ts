@@ -61,38 +61,38 @@ async function main(): Promise<number> {
   return report.differences === 0 ? 0 : 1
 }
 
-async function run(given: {
+async function run(options: {
   readonly nodeUrl: string | undefined
   readonly patienceMs: number
   readonly options: Parameters<typeof audit>[1]
 }): Promise<AuditReport> {
   const config = loadConfig()
   const logger = createLogger('audit', 'warn')
-  const nodeUrl = given.nodeUrl ?? (await presentNodeUrl(config))
+  const nodeUrl = options.nodeUrl ?? (await presentNodeUrl(config))
   if (nodeUrl === undefined)
     throw new StartRefused('no node is configured: pass --node URL, or set NODE_RPC_URL')
   if (!URL.canParse(nodeUrl)) throw new UsageError('--node must be a URL, http://user:password@host:port')
   const url = await presentEngineUrl(config)
   if (url === undefined)
     throw new StartRefused('no database: start the engine on this DATA_DIR, or set CLICKHOUSE_URL')
-  const named = new Database({ url, database: config.clickhouseDatabase, timeoutMs: 600_000 })
-  const db = named.sibling(await servingDatabase(named))
+  const configured = new Database({ url, database: config.clickhouseDatabase, timeoutMs: 600_000 })
+  const db = configured.sibling(await servingDatabase(configured))
   const node = new NodeClient(nodeUrl, { maxAttempts: 3, timeoutMs: 120_000 })
   const log = await openEventLog(config, logger)
   const { signal } = new AbortController()
   try {
-    const { patienceMs } = given
-    return await audit({ db, log, node, logger, signal, patienceMs }, given.options)
+    const { patienceMs } = options
+    return await audit({ db, log, node, logger, signal, patienceMs }, options.options)
   } finally {
     node.close()
-    await Promise.all([named.close(), db.close(), log.close()])
+    await Promise.all([configured.close(), db.close(), log.close()])
   }
 }
 
 function asText({ tip, seed, checks, differences }: AuditReport): string {
-  const lines = checks.flatMap(({ name, checked, differences: found, unnamed }) => [
-    `${found.length === 0 ? 'ok  ' : 'FAIL'} ${name} (${String(checked)} checked)`,
-    ...found.map(({ what, indexed, expected }) => `     ${what}: indexed ${indexed}, expected ${expected}`),
+  const lines = checks.flatMap(({ name, checked, differences: first, unnamed }) => [
+    `${first.length === 0 ? 'ok  ' : 'FAIL'} ${name} (${String(checked)} checked)`,
+    ...first.map(({ what, indexed, expected }) => `     ${what}: indexed ${indexed}, expected ${expected}`),
     ...(unnamed === 0 ? [] : [`     and ${String(unnamed)} more`]),
   ])
   const state = `at block ${String(tip.height)} ${tip.hash}, seed ${seed}`

@@ -55,20 +55,20 @@ export function explorerClient(url: string, options: ClientOptions = {}): Explor
   const names = Object.keys(READS) as Name[]
   const read =
     (name: Name) =>
-    (args: object = {}, given: RequestOptions = {}) =>
-      requester.request(READS[name], args as Record<string, unknown>, given)
+    (args: object = {}, options: RequestOptions = {}) =>
+      requester.request(READS[name], args as Record<string, unknown>, options)
   const all =
     (name: Name) =>
-    (args: object = {}, given: RequestOptions = {}) =>
-      pagesOf(requester, READS[name], args as Record<string, unknown>, given)
+    (args: object = {}, options: RequestOptions = {}) =>
+      pagesOf(requester, READS[name], args as Record<string, unknown>, options)
   const functions = Object.fromEntries(names.map((name) => [name, read(name)]))
   return {
     ...functions,
     all: Object.fromEntries(names.map((name) => [name, all(name)])),
-    events: (channels: Channel | readonly Channel[], given: EventsOptions = {}) =>
+    events: (channels: Channel | readonly Channel[], eventsOptions: EventsOptions = {}) =>
       followFeed(`${base.replace(/^http/, 'ws')}/ws`, [channels].flat(), {
         ...(options.WebSocket === undefined ? {} : { WebSocket: options.WebSocket }),
-        ...given,
+        ...eventsOptions,
       }),
   } as unknown as ExplorerClient
 }

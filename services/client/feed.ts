@@ -48,9 +48,9 @@ interface Message {
 export async function* followFeed(
   url: string,
   channels: readonly Channel[],
-  { signal, since = {}, removals = false, WebSocket: given }: EventsOptions,
+  { signal, since = {}, removals = false, WebSocket: webSocket }: EventsOptions,
 ): AsyncGenerator<FeedEvent, void, undefined> {
-  const WebSocket = given ?? globalSocket()
+  const WebSocket = webSocket ?? globalSocket()
   const last = new Map(Object.entries(since) as [Channel, number][])
   const isOver = (): boolean => signal?.aborted === true
   for (let attempt = 0, isFirst = true; !isOver(); attempt++, isFirst = false) {
@@ -164,12 +164,15 @@ class Connection {
   #receive({ type, error, channel, seq, data }: Message): void {
     this.#hasReceived = true
     const { last, isFirst } = this.#subscriptions
-    const known = last.get(channel)
+    const previous = last.get(channel)
     if (type === 'error') this.#refusal = new ExplorerError(String(error), 'HW_INVALID_ARGUMENT', 400)
     // Without a number, what happened between two connections is unknown.
-    else if (type === 'resync' || (type === 'subscribed' && known === undefined && !isFirst))
+    else if (type === 'resync' || (type === 'subscribed' && previous === undefined && !isFirst))
       this.#waiting.push({ channel, resync: true })
-    else if (type === undefined && (known === undefined || seq > known || isSame(channel, seq, known))) {
+    else if (
+      type === undefined &&
+      (previous === undefined || seq > previous || isSame(channel, seq, previous))
+    ) {
       last.set(channel, seq)
       this.#waiting.push({ channel, seq, data } as FeedEvent)
     }
@@ -180,5 +183,5 @@ class Connection {
 }
 
 /** Returns whether an event has the number of the last one, and is nevertheless another one. */
-const isSame = (channel: Channel, seq: number, known: number): boolean =>
-  channel.startsWith(ADDRESS_CHANNEL) && seq === known
+const isSame = (channel: Channel, seq: number, previous: number): boolean =>
+  channel.startsWith(ADDRESS_CHANNEL) && seq === previous

@@ -77,10 +77,10 @@ export class Requester {
     const body = method === undefined ? undefined : JSON.stringify(args)
     const { retries = RETRIES } = this.options
     for (let attempt = 0; ; attempt++) {
-      const made = await this.#once(url, body, options)
-      if (!(made instanceof ExplorerError)) return made
-      if (attempt >= retries || !made.isTemporary) throw made
-      await pause(made.retryAfterMs ?? pauseMs(attempt), options.signal)
+      const result = await this.#once(url, body, options)
+      if (!(result instanceof ExplorerError)) return result
+      if (attempt >= retries || !result.isTemporary) throw result
+      await pause(result.retryAfterMs ?? pauseMs(attempt), options.signal)
     }
   }
 

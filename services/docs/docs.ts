@@ -153,8 +153,8 @@ export async function startDocs(options: DocsOptions): Promise<Docs> {
 
 /** Logs pages that are not shown, because an endpoint has their URL; for example the page of `health.md`. */
 function warnOfHidden(content: Content, endpoints: readonly Endpoint[], logger: Logger): void {
-  const taken = endpoints.filter(({ pattern }) => pattern !== '*')
+  const routes = endpoints.filter(({ pattern }) => pattern !== '*')
   for (const { url, file } of content.pages())
-    if (taken.some((endpoint) => isAt(endpoint, url)))
+    if (routes.some((endpoint) => isAt(endpoint, url)))
       logger.warn({ file }, `${url} is an endpoint: the page is not shown there, rename its file`)
 }

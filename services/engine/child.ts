@@ -37,11 +37,11 @@ function makePipe(): { readEnd: number; writeEnd: number } {
 }
 
 const { readEnd, writeEnd } = makePipe()
-let requested = false
+let isStopping = false
 
 function shutDown(): void {
-  if (requested) return
-  requested = true
+  if (isStopping) return
+  isStopping = true
   closeSync(writeEnd)
   setTimeout(() => process.kill(process.pid, 'SIGKILL'), SHUTDOWN_DEADLINE_MS)
 }
@@ -64,4 +64,4 @@ await load({
   runInNewThread: true,
 })
 // Without a shutdown request it returns only if it could not run; the reason is on standard error.
-process.exit(requested ? 0 : 1)
+process.exit(isStopping ? 0 : 1)

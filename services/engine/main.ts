@@ -18,10 +18,10 @@ async function run({ config, logger, signal, args }: ServiceContext): Promise<vo
   await mkdir(config.dataDir, { recursive: true })
   const file = join(config.dataDir, 'engine.json')
   const options = { dataDir: join(config.dataDir, 'engine'), lockWaitMs: LOCK_WAIT_MS, logger }
-  const requested = values['http-port']
-  const engine = await (requested === undefined
+  const port = values['http-port']
+  const engine = await (port === undefined
     ? startWhereItWas(options, join(config.dataDir, 'engine.port'))
-    : startEngine({ ...options, httpPort: Number(requested) }))
+    : startEngine({ ...options, httpPort: Number(port) }))
   await announceEndpoint(file, { url: engine.url, pid: engine.pid })
   logger.info({ url: engine.url, enginePid: engine.pid }, 'engine listening')
   const died = await Promise.race([engine.exited, untilAborted(signal)])

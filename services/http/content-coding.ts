@@ -7,7 +7,7 @@ const MAX_HEADERS = 64
 export const codingFor = (body: { readonly length: number }, header: string): Coding | undefined =>
   body.length < LEAST_COMPRESSED ? undefined : preferredCoding(header)
 
-const chosen = new Map<string, Coding | undefined>()
+const codings = new Map<string, Coding | undefined>()
 
 /**
  * Returns the coding with the highest weight in an Accept-Encoding header, Brotli if weights are equal; undefined for the body as
@@ -15,10 +15,10 @@ const chosen = new Map<string, Coding | undefined>()
  */
 export function preferredCoding(header: string): Coding | undefined {
   if (header === '') return undefined
-  if (chosen.has(header)) return chosen.get(header)
+  if (codings.has(header)) return codings.get(header)
   const coding = choose(header)
-  if (chosen.size >= MAX_HEADERS) chosen.clear()
-  chosen.set(header, coding)
+  if (codings.size >= MAX_HEADERS) codings.clear()
+  codings.set(header, coding)
   return coding
 }
 

@@ -113,8 +113,8 @@ function parseRequest(text: string): RpcRequest | JsonRpcError {
   }
 }
 
-function callOf(given: unknown): Call {
-  const { method, params = [], id = null } = (given ?? {}) as Partial<Call>
+function callOf(request: unknown): Call {
+  const { method, params = [], id = null } = (request ?? {}) as Partial<Call>
   return { method, params, id }
 }
 
@@ -173,20 +173,20 @@ function failure({ status, rpcCode: code, message }: JsonRpcError, id: unknown):
 }
 
 /** Returns a block hash that was passed as a parameter, in lower case. @throws JsonRpcError */
-export function hashParameter(given: unknown): string {
-  if (typeof given !== 'string')
+export function hashParameter(value: unknown): string {
+  if (typeof value !== 'string')
     throw new JsonRpcError(TYPE_ERROR, 'JSON value is not of expected type string')
-  if (/^[0-9a-f]{64}$/i.test(given)) return given.toLowerCase()
-  const message = `blockhash must be of length 64 (not ${String(given.length)}, for '${given}')`
+  if (/^[0-9a-f]{64}$/i.test(value)) return value.toLowerCase()
+  const message = `blockhash must be of length 64 (not ${String(value.length)}, for '${value}')`
   throw new JsonRpcError(INVALID_PARAMETER, message)
 }
 
 /** Returns the script of a descriptor `addr(…)` or `raw(…)`, with or without a checksum. @throws JsonRpcError */
 export function scriptToScan(object: unknown, network: Network | undefined): Buffer {
-  const named = typeof object === 'object' && object !== null && 'desc' in object ? object.desc : object
-  const [, kind, inside = ''] = /^(addr|raw)\(([0-9a-zA-Z]+)\)(?:#\w{8})?$/.exec(String(named)) ?? []
+  const descriptor = typeof object === 'object' && object !== null && 'desc' in object ? object.desc : object
+  const [, kind, inside = ''] = /^(addr|raw)\(([0-9a-zA-Z]+)\)(?:#\w{8})?$/.exec(String(descriptor)) ?? []
   if (kind === 'raw') return Buffer.from(inside, 'hex')
   const decoded = network === undefined ? undefined : decodeAddress(inside, network)
-  if (decoded === undefined) throw new JsonRpcError(NOT_FOUND, `Invalid descriptor '${String(named)}'`)
+  if (decoded === undefined) throw new JsonRpcError(NOT_FOUND, `Invalid descriptor '${String(descriptor)}'`)
   return decoded.script
 }

@@ -68,10 +68,10 @@ export class Broker {
   async stop(): Promise<void> {
     const child = this.#child
     if (child === undefined) return
-    const gone = new Promise((resolve) => child.once('exit', resolve))
+    const exit = new Promise((resolve) => child.once('exit', resolve))
     child.kill('SIGTERM')
     const force = setTimeout(() => child.kill('SIGKILL'), STOP_MS)
-    await gone
+    await exit
     clearTimeout(force)
   }
 

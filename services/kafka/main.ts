@@ -61,9 +61,9 @@ async function run({ config, logger, signal, args }: ServiceContext): Promise<vo
 
 function brokerCount(args: readonly string[]): number {
   const at = args.indexOf('--brokers')
-  const given = at < 0 ? '1' : args[at + 1]
-  if (given !== '1' && given !== '3') throw new UsageError(`--brokers must be 1 or 3, got '${given ?? ''}'`)
-  return Number(given)
+  const value = at < 0 ? '1' : args[at + 1]
+  if (value !== '1' && value !== '3') throw new UsageError(`--brokers must be 1 or 3, got '${value ?? ''}'`)
+  return Number(value)
 }
 
 interface Cluster {
@@ -76,20 +76,20 @@ async function cluster(folder: string, count: number): Promise<Cluster> {
   const file = join(folder, 'cluster.json')
   const before = await readFile(file, 'utf8').catch(() => undefined)
   if (before !== undefined) {
-    const known = JSON.parse(before) as Cluster
-    if (known.plans.length !== count)
+    const saved = JSON.parse(before) as Cluster
+    if (saved.plans.length !== count)
       throw new StartRefused(
-        `${folder} holds a cluster of ${String(known.plans.length)}; use another DATA_DIR`,
+        `${folder} holds a cluster of ${String(saved.plans.length)}; use another DATA_DIR`,
       )
-    return known
+    return saved
   }
   const plans: BrokerPlan[] = []
   for (let id = 1; id <= count; id++)
     plans.push({ id, port: await freePort('127.0.0.1'), controllerPort: await freePort('127.0.0.1') })
-  const made = { clusterId: randomBytes(16).toString('base64url'), plans }
+  const newCluster = { clusterId: randomBytes(16).toString('base64url'), plans }
   await mkdir(folder, { recursive: true })
-  await writeFile(file, JSON.stringify(made))
-  return made
+  await writeFile(file, JSON.stringify(newCluster))
+  return newCluster
 }
 
 /** Waits until a broker has opened its port. @throws StartRefused if it does not. */

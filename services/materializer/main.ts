@@ -45,7 +45,7 @@ await runService('materializer', async (context) => {
     logger.warn({ server }, 'moved to another database server')
   }
   const { clickhouseDatabase: database } = config
-  const named = new Database({ url, database, onInsert: metrics.inserted, onMove })
+  const configured = new Database({ url, database, onInsert: metrics.inserted, onMove })
   const log = observedLog(await openEventLog(config, logger), metrics)
   current.log = log
   try {
@@ -55,7 +55,7 @@ await runService('materializer', async (context) => {
       if (lease === undefined) break
       metrics.leads(true)
       try {
-        await applyWhileLeading(named, { log, lease, metrics, current }, context)
+        await applyWhileLeading(configured, { log, lease, metrics, current }, context)
         if (!signal.aborted) logger.warn('lease lost, standing by')
       } finally {
         await lease.release()
@@ -63,7 +63,7 @@ await runService('materializer', async (context) => {
     }
   } finally {
     await log.close()
-    await named.close()
+    await configured.close()
     observation.close()
   }
 })
@@ -106,16 +106,20 @@ interface Leading {
 }
 
 /** Applies events to the database that serves, and then to its successors, until the lease is lost or the process stops. */
-async function applyWhileLeading(named: Database, leading: Leading, context: ServiceContext): Promise<void> {
+async function applyWhileLeading(
+  configured: Database,
+  leading: Leading,
+  context: ServiceContext,
+): Promise<void> {
   const signal = AbortSignal.any([context.signal, leading.lease.lost])
   const { logger } = context
   const waiting = { logger, signal, onFailure: (error: unknown) => void leading.metrics.failed(error) }
-  let serving = await whenAnswered(() => servingDatabase(named), waiting)
+  let serving = await whenAnswered(() => servingDatabase(configured), waiting)
   while (serving !== undefined && !signal.aborted) {
     const name: string = serving
-    if (name !== named.name) await whenAnswered(() => noteServing(named, name), waiting)
+    if (name !== configured.name) await whenAnswered(() => noteServing(configured, name), waiting)
     logger.info({ database: name }, 'applying events')
-    serving = await applyTo(named.sibling(name), leading, { ...context, signal })
+    serving = await applyTo(configured.sibling(name), leading, { ...context, signal })
   }
 }
 
@@ -168,8 +172,8 @@ async function successorOf(db: Database): Promise<string | undefined> {
  */
 async function supersededOrRefuse(error: Superseded, { isExclusive, lost }: Lease): Promise<undefined> {
   if (!isExclusive) throw error
-  const waited = AbortSignal.any([lost, AbortSignal.timeout(LEASE_ENDS_MS)])
-  await untilAborted(waited)
+  const end = AbortSignal.any([lost, AbortSignal.timeout(LEASE_ENDS_MS)])
+  await untilAborted(end)
   if (!lost.aborted) throw error
   return undefined
 }

@@ -23,8 +23,8 @@ export async function waitStopped(
   why: PoisonEvent | LogShrank,
   { logger, signal, report, successor }: StoppedOptions,
 ): Promise<string | undefined> {
-  for (let waited = 0; !signal.aborted; waited += LOOK_MS) {
-    if (waited % REMIND_MS === 0) {
+  for (let waitedMs = 0; !signal.aborted; waitedMs += LOOK_MS) {
+    if (waitedMs % REMIND_MS === 0) {
       logger.error({ code: why.code }, `stopped until an operator acts: ${why.message}`)
       await report().catch((error: unknown) => {
         logger.warn({ err: error }, 'cannot report this to the explorers')

@@ -64,11 +64,11 @@ export async function readEndpoint(file: string): Promise<Endpoint | undefined> 
 }
 
 async function waitForEndpoint(file: string, help: string, { signal, logger }: Waiting): Promise<string> {
-  for (let waited = 0; ; waited += CHECK_EVERY_MS) {
+  for (let waitedMs = 0; ; waitedMs += CHECK_EVERY_MS) {
     const endpoint = await readEndpoint(file)
     if (endpoint !== undefined) return endpoint.url
     // Not immediately: a process that is started at the same time needs about a second.
-    if (waited % LOG_EVERY_MS === LOG_EVERY_MS / 5) logger?.warn({ file }, help)
+    if (waitedMs % LOG_EVERY_MS === LOG_EVERY_MS / 5) logger?.warn({ file }, help)
     await sleep(CHECK_EVERY_MS, undefined, signal === undefined ? {} : { signal })
   }
 }

@@ -30,14 +30,14 @@ const TRIES = 100
  * @throws Error if this machine cannot listen on the host.
  */
 export async function freePort(host = '127.0.0.1', range = FREE_PORTS): Promise<number> {
-  for (let tried = 1; ; tried++) {
+  for (let attempt = 1; ; attempt++) {
     const port = randomInt(range.from, range.to)
     try {
       await reserve(port)
       await listenOnce(port, host)
       return port
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE' || tried >= TRIES) throw error
+      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE' || attempt >= TRIES) throw error
     }
   }
 }
@@ -100,8 +100,8 @@ async function reserve(port: number): Promise<void> {
 async function listenOnce(port: number, host: string): Promise<number> {
   const server = createServer().listen({ port, host, exclusive: true })
   await once(server, 'listening')
-  const taken = (server.address() as AddressInfo).port
+  const actual = (server.address() as AddressInfo).port
   server.close()
   await once(server, 'close')
-  return taken
+  return actual
 }

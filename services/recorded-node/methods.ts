@@ -34,7 +34,7 @@ const METHODS: Readonly<Record<string, Method>> = {
   getblockheader: (node, [hash, verbose = true]) => {
     const { block, header } = blockOf(node, hash)
     if (verbose === false) return header
-    const { tx, size, strippedsize, weight, ...rest } = shown(node, block)
+    const { tx, size, strippedsize, weight, ...rest } = blockJson(node, block)
     return rest
   },
   getblock: (node, [hash, verbosity = 1]) => getBlock(node, blockOf(node, hash), level(verbosity)),
@@ -63,9 +63,9 @@ const METHODS: Readonly<Record<string, Method>> = {
 
 /** Calls a method. @throws JsonRpcError */
 export function callMethod(node: Playback, method: string, params: Params): unknown {
-  const found = Object.hasOwn(METHODS, method) ? METHODS[method] : undefined
-  if (found === undefined) throw new JsonRpcError(METHOD_NOT_FOUND, 'Method not found')
-  return found(node, params)
+  const handler = Object.hasOwn(METHODS, method) ? METHODS[method] : undefined
+  if (handler === undefined) throw new JsonRpcError(METHOD_NOT_FOUND, 'Method not found')
+  return handler(node, params)
 }
 
 function getBlock(node: Playback, { block, header }: PlayedBlock, verbosity: number): unknown {
@@ -73,7 +73,7 @@ function getBlock(node: Playback, { block, header }: PlayedBlock, verbosity: num
     const txs = block.tx.map((tx) => Buffer.from(tx.hex, 'hex'))
     return serializeBlock(Buffer.from(header, 'hex'), txs).toString('hex')
   }
-  const whole = shown(node, block)
+  const whole = blockJson(node, block)
   if (verbosity === 1) return { ...whole, tx: block.tx.map((tx) => tx.txid) }
   if (verbosity >= 3) return whole
   return {
@@ -83,7 +83,7 @@ function getBlock(node: Playback, { block, header }: PlayedBlock, verbosity: num
 }
 
 /** Returns the block as recorded, with the fields that depend on the current chain. */
-function shown(node: Playback, block: RecordedBlock): Record<string, unknown> {
+function blockJson(node: Playback, block: RecordedBlock): Record<string, unknown> {
   const next = node.hashAt(block.height + 1)
   const { confirmations, nextblockhash, ...rest } = block as RecordedBlock & Record<string, unknown>
   const onChain = node.isOnChain(block)
@@ -152,16 +152,16 @@ function scanTxOutSet(node: Playback, [action, objects]: Params): unknown {
   }
   const network = NETWORKS.get(node.state.chaininfo.chain)
   const scripts = new Set(objects.map((object: unknown) => scriptToScan(object, network).toString('hex')))
-  const found = [...node.coins.coins.values()].filter(({ script }) => scripts.has(script))
+  const coins = [...node.coins.coins.values()].filter(({ script }) => scripts.has(script))
   return {
     success: true,
     txouts: node.coins.coins.size,
     height: node.tip,
     bestblock: node.hashAt(node.tip),
-    unspents: found.map(({ txid, vout, script, desc, value, coinbase, height }) => {
+    unspents: coins.map(({ txid, vout, script, desc, value, coinbase, height }) => {
       return { txid, vout, scriptPubKey: script, desc, amount: baseUnitsToCoins(value), coinbase, height }
     }),
-    total_amount: baseUnitsToCoins(found.reduce((sum, { value }) => sum + value, 0n)),
+    total_amount: baseUnitsToCoins(coins.reduce((sum, { value }) => sum + value, 0n)),
   }
 }
 

@@ -64,8 +64,8 @@ export class Timeline {
     const text = file.endsWith('.gz') ? gunzipSync(content) : content
     const lines: Buffer[] = []
     for (let start = 0; start < text.length;) {
-      const found = text.indexOf(0x0a, start)
-      const end = found < 0 ? text.length : found
+      const newline = text.indexOf(0x0a, start)
+      const end = newline < 0 ? text.length : newline
       if (end > start) lines.push(text.subarray(start, end))
       start = end + 1
     }

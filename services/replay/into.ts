@@ -10,8 +10,8 @@ import type { Progress } from '../process/progress.js'
 
 export interface IntoParts {
   /** The database in `CLICKHOUSE_DATABASE`. */
-  readonly named: Database
-  /** The database that serves now: the named one, or its successor. */
+  readonly configured: Database
+  /** The database that serves now: `configured` or its successor. */
   readonly serving: Database
   readonly log: EventLog
   readonly logger: Logger
@@ -24,10 +24,10 @@ export interface IntoParts {
  * @returns a message for the operator. @throws CannotReplay, and the errors of `Successor`.
  */
 export async function replayInto(parts: IntoParts, name: string, crashAt?: string): Promise<string> {
-  const { named, serving, log, logger, progress } = parts
-  if (name === serving.name && name !== named.name) {
-    await noteServing(named, name)
-    return `${name} already serves instead of ${named.name}`
+  const { configured, serving, log, logger, progress } = parts
+  if (name === serving.name && name !== configured.name) {
+    await noteServing(configured, name)
+    return `${name} already serves instead of ${configured.name}`
   }
   await assertBuildable(serving, log, name)
   const db = serving.sibling(name)
@@ -40,7 +40,7 @@ export async function replayInto(parts: IntoParts, name: string, crashAt?: strin
       beforeSwitch: crashing(crashAt === 'before-switch'),
     }).run()
     crashing(crashAt === 'after-switch')()
-    await noteServing(named, name)
+    await noteServing(configured, name)
     // Explorers check for a successor when a head is announced. This lets them switch over now instead of at the next block.
     await new Announcer(log).head(head, await loadChainView(db, head))
     progress.end()

@@ -49,14 +49,14 @@ async function main(): Promise<number> {
   const url = await presentEngineUrl(config)
   if (url === undefined)
     throw new CannotReplay('no database: start the engine on this DATA_DIR, or set CLICKHOUSE_URL')
-  const named = new Database({ url, database: config.clickhouseDatabase, timeoutMs: 3_600_000 })
+  const configured = new Database({ url, database: config.clickhouseDatabase, timeoutMs: 3_600_000 })
   const logger = createLogger('replay', 'warn')
   const log = await openEventLog(config, logger)
   const progress = new Progress(process.stderr)
-  const db = named.sibling(await servingDatabase(named))
+  const db = configured.sibling(await servingDatabase(configured))
   try {
     if (into !== undefined) {
-      const parts = { named, serving: db, log, logger, progress }
+      const parts = { configured, serving: db, log, logger, progress }
       process.stdout.write(`${await replayInto(parts, into, values['crash-at'])}\n`)
       return 0
     }
@@ -89,7 +89,7 @@ async function main(): Promise<number> {
     process.stdout.write(`blocks ${String(from)} to ${String(to)} were written again\n`)
     return 0
   } finally {
-    await Promise.all([named.close(), db.close(), log.close()])
+    await Promise.all([configured.close(), db.close(), log.close()])
   }
 }
 

@@ -26,7 +26,7 @@ export function pageHits(lookup: Lookup, limit: number): PageHits[] {
   const chunks = chunksByPage(snapshot, rankSections(snapshot, parsed, terms))
   const ids = [...question.terms].flatMap((term) => snapshot.lexicon.find(term) ?? [])
   const weights = new Map(ids.map((id) => [id, snapshot.chunkIndex.idf(id)]))
-  const found: PageHits[] = []
+  const pages: PageHits[] = []
   let left = limit
   for (const { document, score } of rankPages(snapshot, parsed, terms)) {
     const page = snapshot.pages[document]?.page
@@ -41,9 +41,9 @@ export function pageHits(lookup: Lookup, limit: number): PageHits[] {
     left -= hits.length
     const { url, title, breadcrumbs } = page
     const titleMarks = marks(title, question)
-    found.push({ url, title, breadcrumbs: [...breadcrumbs], score, titleMarks, hits: hits.map(hitMessage) })
+    pages.push({ url, title, breadcrumbs: [...breadcrumbs], score, titleMarks, hits: hits.map(hitMessage) })
   }
-  return found
+  return pages
 }
 
 /**
@@ -51,27 +51,27 @@ export function pageHits(lookup: Lookup, limit: number): PageHits[] {
  * first chunk with that term replaces the last: otherwise the page would not show why it was found.
  */
 function withRarest(snapshot: Snapshot, chunks: readonly number[], weights: TermWeights): number[] {
-  const shown = chunks.slice(0, SECTIONS_SHOWN)
+  const first = chunks.slice(0, SECTIONS_SHOWN)
   let rarest: { weight: number; chunk: number } | undefined
   for (const [term, weight] of weights) {
     const chunk = chunks.find((each) => snapshot.has(each, term))
     if (chunk !== undefined && weight > (rarest?.weight ?? 0))
-      rarest = { weight, chunk: shown.find((each) => snapshot.has(each, term)) ?? chunk }
+      rarest = { weight, chunk: first.find((each) => snapshot.has(each, term)) ?? chunk }
   }
-  if (rarest === undefined || shown.includes(rarest.chunk)) return shown
-  return [...shown.slice(0, SECTIONS_SHOWN - 1), rarest.chunk]
+  if (rarest === undefined || first.includes(rarest.chunk)) return first
+  return [...first.slice(0, SECTIONS_SHOWN - 1), rarest.chunk]
 }
 
 /** Returns the chunks of the ranked sections of each page, best first. */
 function chunksByPage(snapshot: Snapshot, ranked: readonly Ranked[]): Map<number, number[]> {
-  const found = new Map<number, number[]>()
+  const byPage = new Map<number, number[]>()
   for (const { document } of ranked) {
     const page = snapshot.pageOf(document)
-    const ofPage = found.get(page)
-    if (ofPage === undefined) found.set(page, [document])
+    const ofPage = byPage.get(page)
+    if (ofPage === undefined) byPage.set(page, [document])
     else ofPage.push(document)
   }
-  return found
+  return byPage
 }
 
 function hitMessage({ kind, headingId, text, marks }: Hit): MessageInitShape<typeof HitSchema> {
@@ -93,21 +93,21 @@ export function passages(lookup: EvidenceLookup, limit: number): Passage[] {
   const { snapshot, parsed } = lookup
   const terms = expandedTerms(snapshot, parsed)
   const pages = new Map(rankPages(snapshot, parsed, terms).map(({ document, score }) => [document, score]))
-  const found = rankSections(snapshot, parsed, terms)
+  const ranking = rankSections(snapshot, parsed, terms)
     .filter(({ document }) => snapshot.chunks[document]?.markdown.trim() !== '')
     .slice(0, limit)
     .map((ranked) => measured(lookup, ranked, pages.get(snapshot.pageOf(ranked.document)) ?? 0))
     .sort((a, b) => b.order - a.order)
     .flatMap(({ document, measures }) => {
-      const shown = solutionOf(snapshot, document) ?? document
-      const chunk = snapshot.chunks[shown]
-      const page = snapshot.pages[snapshot.pageOf(shown)]?.page
+      const passage = solutionOf(snapshot, document) ?? document
+      const chunk = snapshot.chunks[passage]
+      const page = snapshot.pages[snapshot.pageOf(passage)]?.page
       if (chunk === undefined || page === undefined) return []
       const { id, headingId, path, markdown } = chunk
       const { url: pageUrl, title: pageTitle } = page
       return [{ id, pageUrl, pageTitle, headingId, headingPath: [...path], markdown, ...measures }]
     })
-  return found.filter(({ id }, at) => found.findIndex((other) => other.id === id) === at)
+  return ranking.filter(({ id }, at) => ranking.findIndex((other) => other.id === id) === at)
 }
 
 function measured(

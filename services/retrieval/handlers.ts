@@ -45,18 +45,18 @@ export interface Indexed {
 /** Returns the gRPC service of the worker. Until all pages are read, its searches fail with UNAVAILABLE. */
 export function retrievalService(indexed: Indexed, metrics: Metrics): RpcService {
   /** Looks up a query, makes its answer, and records the duration. */
-  const answered = async <T, Found extends Lookup>(
+  const answered = async <T, L extends Lookup>(
     method: string,
-    lookUp: (retrieval: Retrieval) => Promise<Found>,
-    answer: (lookup: Found) => T,
+    lookUp: (retrieval: Retrieval) => Promise<L>,
+    answer: (lookup: L) => T,
   ): Promise<T & { ranking: Ranking }> => {
     const { retrieval } = indexed
     if (retrieval === undefined) throw new RpcError('HW_NOT_READY', 'pages are being read')
     const from = performance.now()
     const lookup = await lookUp(retrieval)
-    const made = { ...answer(lookup), ranking: RANKINGS[lookup.ranking] }
+    const message = { ...answer(lookup), ranking: RANKINGS[lookup.ranking] }
     metrics.observe(method, lookup.ranking, (performance.now() - from) / 1000)
-    return made
+    return message
   }
   return rpcService(RetrievalService, {
     search: ({ query, limit, tag }) => {
@@ -65,7 +65,7 @@ export function retrievalService(indexed: Indexed, metrics: Metrics): RpcService
       return answered(
         'search',
         (retrieval) => retrieval.lookUp(query.slice(0, LONGEST_QUESTION), hasTag),
-        (found) => ({ pages: pageHits(found, most) }),
+        (lookup) => ({ pages: pageHits(lookup, most) }),
       )
     },
     passages: ({ query, limit }) => {
@@ -73,9 +73,9 @@ export function retrievalService(indexed: Indexed, metrics: Metrics): RpcService
       return answered(
         'passages',
         (retrieval) => retrieval.lookUpEvidence(query.slice(0, LONGEST_QUESTION)),
-        (found) => ({
-          passages: passages(found, most),
-          unknownNames: unknownNames(found.parsed.question, found.snapshot),
+        (lookup) => ({
+          passages: passages(lookup, most),
+          unknownNames: unknownNames(lookup.parsed.question, lookup.snapshot),
         }),
       )
     },

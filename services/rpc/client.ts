@@ -153,6 +153,6 @@ function textsOf(metadata: Metadata): Record<string, string> {
 
 function rpcError({ code, details, metadata }: ServiceError): RpcError {
   const trailers = textsOf(metadata)
-  const known = codeOf(trailers)
-  return new RpcError(known === 'HW_UNCLASSIFIED' ? 'HW_RPC_FAILED' : known, details, trailers, code)
+  const knownCode = codeOf(trailers)
+  return new RpcError(knownCode === 'HW_UNCLASSIFIED' ? 'HW_RPC_FAILED' : knownCode, details, trailers, code)
 }

@@ -91,8 +91,10 @@ function unary(
       observe(method.name, code, (performance.now() - began) / 1000)
     }
     const answer = async (): Promise<Buffer> => {
-      const made = await handler(call.request, opened)
-      const bytes = Buffer.isBuffer(made) ? made : bytesOf(method.output, create(method.output, made))
+      const response = await handler(call.request, opened)
+      const bytes = Buffer.isBuffer(response)
+        ? response
+        : bytesOf(method.output, create(method.output, response))
       opened.signal.throwIfAborted()
       const closed = unread.add(bytes.length, () => {
         opened.reset()
@@ -127,8 +129,8 @@ function streaming(
     const send = async (): Promise<void> => {
       for await (const message of handler(call.request, opened)) {
         opened.sendHeaders()
-        const written = Buffer.isBuffer(message) ? message : create(method.output, message)
-        if (!call.write(written)) await drained(call, opened.signal)
+        const response = Buffer.isBuffer(message) ? message : create(method.output, message)
+        if (!call.write(response)) await drained(call, opened.signal)
         if (opened.signal.aborted) break
       }
       opened.signal.throwIfAborted()

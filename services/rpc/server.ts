@@ -57,9 +57,9 @@ export async function startRpcServer(options: RpcServerOptions): Promise<RpcServ
   health.addTo(server)
   addReflection(server, [...services.map(({ descriptor }) => descriptor), Health])
   if (port !== 0 && !isShared) await assertPortFree(port, host, what)
-  const taken = await listen(server, host, port)
+  const boundPort = await listen(server, host, port)
   return {
-    port: taken,
+    port: boundPort,
     get streams() {
       return calls.streams.size
     },
@@ -77,8 +77,8 @@ export async function startRpcServer(options: RpcServerOptions): Promise<RpcServ
 function listen(server: Server, host: string, port: number): Promise<number> {
   const address = `${hostInUrl(host)}:${String(port)}`
   return new Promise((resolve, reject) => {
-    server.bindAsync(address, ServerCredentials.createInsecure(), (error, taken) => {
-      if (error === null) resolve(taken)
+    server.bindAsync(address, ServerCredentials.createInsecure(), (error, boundPort) => {
+      if (error === null) resolve(boundPort)
       else reject(error)
     })
   })

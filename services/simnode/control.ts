@@ -25,8 +25,8 @@ export function control(
   if (root !== 'control') return undefined
   const number = (name: string, otherwise: number): number => numberOf(searchParams, name) ?? otherwise
   if (action === 'state') {
-    const requested = (name: string): boolean => searchParams.get(name) === '1'
-    return stateJson(node, { balances: requested('balances'), coins: requested('coins') })
+    const hasFlag = (name: string): boolean => searchParams.get(name) === '1'
+    return stateJson(node, { balances: hasFlag('balances'), coins: hasFlag('coins') })
   }
   if (method !== 'POST') return undefined
   const { simulation } = node
@@ -74,7 +74,7 @@ function orderFault(faults: Faults, query: URLSearchParams, count: number, ms: n
 
 function stateJson(
   { simulation, faults }: Controlled,
-  requested: { readonly balances?: boolean; readonly coins?: boolean } = {},
+  options: { readonly balances?: boolean; readonly coins?: boolean } = {},
 ): string {
   const { chain, mempool } = simulation
   const state = {
@@ -85,8 +85,8 @@ function stateJson(
     utxoCount: chain.coins.size,
     pool: [...mempool.entries()].map((entry) => entry.tx.txid),
     faults: faults.pending,
-    ...(requested.balances === true ? { balances: balances(simulation) } : {}),
-    ...(requested.coins === true ? { coins: coinValues(simulation) } : {}),
+    ...(options.balances === true ? { balances: balances(simulation) } : {}),
+    ...(options.coins === true ? { coins: coinValues(simulation) } : {}),
   }
   return JSON.stringify(state)
 }

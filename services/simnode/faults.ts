@@ -20,10 +20,10 @@ export class Faults {
   /** Returns the fault for a request of this method and counts it as used; undefined if there is none. */
   take(method: string): Fault | undefined {
     const at = this.#queue.findIndex(({ fault }) => fault.method === undefined || fault.method === method)
-    const found = this.#queue[at]
-    if (found === undefined) return undefined
-    if (--found.left <= 0) this.#queue.splice(at, 1)
-    return found.fault
+    const next = this.#queue[at]
+    if (next === undefined) return undefined
+    if (--next.left <= 0) this.#queue.splice(at, 1)
+    return next.fault
   }
 
   /** The number of requests that are still to fail. */

@@ -85,10 +85,10 @@ export class Simulation {
     for (const entry of [...this.mempool.entries()]) {
       if (entry.children.size === 0 && random.chance(0.1)) this.#replace(entry, random)
     }
-    const held = new Set(
+    const heldTxids = new Set(
       [...this.mempool.entries()].filter(() => random.chance(0.15)).map((entry) => entry.tx.txid),
     )
-    for (let left = length; left > 0; left--) this.#mineMixed(held, random)
+    for (let left = length; left > 0; left--) this.#mineMixed(heldTxids, random)
     this.chain.store.flush()
     return this.chain.tip
   }
@@ -160,18 +160,18 @@ export class Simulation {
   }
 
   /** Mines a block of a replacing branch: random transactions of the mempool in random order, and a few new ones. */
-  #mineMixed(held: ReadonlySet<string>, random: Random): void {
+  #mineMixed(heldTxids: ReadonlySet<string>, random: Random): void {
     const draft = this.chain.draft()
     const limit = Math.max(2, random.around(this.#txsPerBlock * 1.5))
-    const chosen = new Set<MempoolEntry>()
+    const entries = new Set<MempoolEntry>()
     for (const entry of shuffled([...this.mempool.entries()], random)) {
-      if (chosen.size >= limit) break
+      if (entries.size >= limit) break
       const family = this.mempool.withAncestors(entry)
-      const free = [...family].every((each) => !held.has(each.tx.txid))
-      if (free && chosen.size + family.size <= limit && random.chance(0.7))
-        for (const each of family) chosen.add(each)
+      const free = [...family].every((each) => !heldTxids.has(each.tx.txid))
+      if (free && entries.size + family.size <= limit && random.chance(0.7))
+        for (const each of family) entries.add(each)
     }
-    for (const entry of chosen) draft.add(entry.tx)
+    for (const entry of entries) draft.add(entry.tx)
     this.#addFresh(draft, random.around(this.#txsPerBlock * 0.2), random)
     this.chain.close(draft, this.chain.randomForNext())
   }
@@ -186,9 +186,9 @@ export class Simulation {
   }
 
   #replace(entry: MempoolEntry, random: Random): boolean {
-    const gone = this.mempool.withDescendants(entry)
-    const paid = [...gone].reduce((sum, each) => sum + each.fee, 0n)
-    const rate = Math.max(rateOf(entry) * 1.5, Number(paid) / entry.vsize) + 2
+    const entries = this.mempool.withDescendants(entry)
+    const fees = [...entries].reduce((sum, each) => sum + each.fee, 0n)
+    const rate = Math.max(rateOf(entry) * 1.5, Number(fees) / entry.vsize) + 2
     const tx = this.traffic.respend(entry.spends, rate, this.chain.tip.height + 1, random)
     if (tx === undefined || tx.txid === entry.tx.txid) return false
     this.mempool.drop(entry)
@@ -222,9 +222,9 @@ export class Simulation {
 function shuffled<T>(list: T[], random: Random): T[] {
   for (let at = list.length - 1; at > 0; at--) {
     const other = random.below(at + 1)
-    const kept = list[at] as T
+    const item = list[at] as T
     list[at] = list[other] as T
-    list[other] = kept
+    list[other] = item
   }
   return list
 }

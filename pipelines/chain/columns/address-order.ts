@@ -75,15 +75,15 @@ function witnessRanges(data: string, hrp: string): AddressRange[] {
   const begins = (script: Buffer): boolean =>
     encodeWitnessProgram(hrp, version, encodedBy(script)[1]).startsWith(`${hrp}1${data}`)
   const bits = words.map((word) => word.toString(2).padStart(BITS_PER_CHARACTER, '0')).join('')
-  const between = (known: string, fill: string): bigint =>
-    keyOf(kind, BigInt(`0b${known.padEnd(8 * KEY_BYTES, fill)}`))
-  const known = bits.slice(0, 8 * KEY_BYTES)
+  const between = (digits: string, fill: string): bigint =>
+    keyOf(kind, BigInt(`0b${digits.padEnd(8 * KEY_BYTES, fill)}`))
+  const prefix = bits.slice(0, 8 * KEY_BYTES)
   // The key of a short program ends with zeros, and its address with a checksum.
   const short = SHORT_PROGRAMS.filter((bytes) => version > 0 && bits.length > 8 * bytes).map((bytes) => {
     const only = between(bits.slice(0, 8 * bytes), '0')
     return { first: only, last: only, begins }
   })
-  return [{ first: between(known, '0'), last: between(known, '1'), begins }, ...short]
+  return [{ first: between(prefix, '0'), last: between(prefix, '1'), begins }, ...short]
 }
 
 /** The number of bytes of a base58 address: a version, a hash of 20 bytes, and a checksum. */

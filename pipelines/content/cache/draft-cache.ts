@@ -95,22 +95,22 @@ export class DraftCache {
 
   /**
    * Removes the entries of files that no longer exist, and what killed processes have left. Never throws.
-   * @param used keys of the current files.
+   * @param keys of the current files.
    */
-  async sweep(used: ReadonlySet<string>): Promise<void> {
+  async sweep(keys: ReadonlySet<string>): Promise<void> {
     const names = await readdir(this.#folder).catch(() => [])
     const unused: { path: string; age: number; bytes: number }[] = []
     for (const name of names) {
-      if (name.endsWith(ENTRY) && used.has(name.slice(0, -ENTRY.length))) continue
+      if (name.endsWith(ENTRY) && keys.has(name.slice(0, -ENTRY.length))) continue
       const path = join(this.#folder, name)
-      const found = await stat(path).catch(() => undefined)
-      if (found !== undefined) unused.push({ path, age: Date.now() - found.mtimeMs, bytes: found.size })
+      const stats = await stat(path).catch(() => undefined)
+      if (stats !== undefined) unused.push({ path, age: Date.now() - stats.mtimeMs, bytes: stats.size })
     }
     unused.sort((a, b) => a.age - b.age)
-    let kept = 0
+    let total = 0
     for (const { path, age, bytes } of unused) {
-      if (path.endsWith(ENTRY)) kept += bytes
-      if (age > MIN_UNUSED_MS || (path.endsWith(ENTRY) && kept > MAX_UNUSED_BYTES))
+      if (path.endsWith(ENTRY)) total += bytes
+      if (age > MIN_UNUSED_MS || (path.endsWith(ENTRY) && total > MAX_UNUSED_BYTES))
         await rm(path, { force: true }).catch(() => undefined)
     }
   }
@@ -135,8 +135,8 @@ export const SWEEP_AFTER_MS = MIN_UNUSED_MS + 1_000
 
 /** Returns the age of a file in milliseconds; undefined if it does not exist. */
 async function ageOf(path: string): Promise<number | undefined> {
-  const found = await stat(path).catch(() => undefined)
-  return found === undefined ? undefined : Date.now() - found.mtimeMs
+  const stats = await stat(path).catch(() => undefined)
+  return stats === undefined ? undefined : Date.now() - stats.mtimeMs
 }
 
 /** Returns the body of an entry: a line without the texts of the page, and a line of its texts. */

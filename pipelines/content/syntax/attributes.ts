@@ -71,16 +71,16 @@ export interface Rest {
 
 /**
  * Returns the properties of a component apart from its name and URL.
- * @param used names of properties that are shown in another way.
+ * @param shownNames names of properties that are shown in another way.
  * @param isAlone whether the component has no children, so that all its texts are for readers.
  */
-export function restOf({ all }: Attributes, used: RegExp, isAlone: boolean): Rest {
+export function restOf({ all }: Attributes, shownNames: RegExp, isAlone: boolean): Rest {
   const name = nameIn(all)?.[0]
   const texts: { name: string | undefined; value: Scalar }[] = []
   const code: string[] = []
   const values: Literal[] = []
   for (const [key, value] of all) {
-    if (key === name || (used.test(key) && (isScalar(value) || key === 'items'))) continue
+    if (key === name || (shownNames.test(key) && (isScalar(value) || key === 'items'))) continue
     if (CODE.test(key)) {
       const lines = (Array.isArray(value) ? (value as readonly Literal[]) : [value]).filter(isText)
       if (lines.length > 0) code.push(lines.join(/^packages?$/.test(key) ? ' ' : '\n'))

@@ -168,10 +168,10 @@ class Conversion implements Converter {
 
   #callout(word: string, title: PhrasingContent[], children: RootContent[]): Container {
     const callout = calloutOf(word)
-    const said = toString(title).trim()
-    const named = callout !== undefined && !said.toLowerCase().startsWith(callout.word.toLowerCase())
-    const prefix: PhrasingContent[] = named
-      ? [{ type: 'text', value: said === '' ? callout.word : `${callout.word}: ` }]
+    const text = toString(title).trim()
+    const addsWord = callout !== undefined && !text.toLowerCase().startsWith(callout.word.toLowerCase())
+    const prefix: PhrasingContent[] = addsWord
+      ? [{ type: 'text', value: text === '' ? callout.word : `${callout.word}: ` }]
       : []
     return {
       type: 'container',
@@ -185,11 +185,11 @@ class Conversion implements Converter {
   #directive(node: ContainerDirective): RootContent | RootContent[] {
     const [first, ...rest] = node.children
     const isLabelled = first?.type === 'paragraph' && first.data?.directiveLabel === true
-    const given = node.attributes?.['title']
+    const titleAttribute = node.attributes?.['title']
     const title: PhrasingContent[] = isLabelled
       ? this.phrasing(first.children)
-      : typeof given === 'string'
-        ? [{ type: 'text', value: given }]
+      : typeof titleAttribute === 'string'
+        ? [{ type: 'text', value: titleAttribute }]
         : []
     const children = this.flow(isLabelled ? rest : node.children)
     const { name } = node
@@ -386,9 +386,9 @@ class Conversion implements Converter {
 
   /** Returns the visible name of a component, as a link if it has a URL. @param texts for components whose text is a label. */
   #nameOf({ name, url }: Attributes, texts: readonly string[]): PhrasingContent[] {
-    const shown = texts[0] ?? name
-    if (shown === undefined) return []
-    const children = this.#values.inline(shown)
+    const text = texts[0] ?? name
+    if (text === undefined) return []
+    const children = this.#values.inline(text)
     return url === undefined ? children : [{ type: 'link', url, children: children }]
   }
 }
@@ -396,12 +396,12 @@ class Conversion implements Converter {
 const BOOK_INCLUDE = /^[ \t]*\{\{#(?:rustdoc_)?include\s+([^}]+?)\s*\}\}[ \t]*$/gm
 
 const hasCode = (node: Jsx): boolean => {
-  let found = false
+  let hasText = false
   visit(node, 'code', () => {
-    found = true
+    hasText = true
     return EXIT
   })
-  return found
+  return hasText
 }
 
 /** Properties with the name of a field of an interface, by its place in a request, as of Mintlify. */

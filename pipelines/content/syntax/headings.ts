@@ -26,23 +26,23 @@ const CUSTOM = /\s*\[#([^\]\s]+)\]\s*$/
  * ids in order.
  */
 export function setHeadingIds(root: Root): void {
-  const headings: { heading: Heading; written: string | undefined }[] = []
+  const headings: { heading: Heading; writtenId: string | undefined }[] = []
   visit(root, 'heading', (heading) => {
     oneLine(heading)
-    headings.push({ heading, written: takeWritten(heading) })
+    headings.push({ heading, writtenId: takeWritten(heading) })
   })
-  const used = new Set<string>()
+  const ids = new Set<string>()
   for (const each of headings) {
-    if (each.written === undefined || used.has(each.written)) each.written = undefined
-    else used.add(each.written)
+    if (each.writtenId === undefined || ids.has(each.writtenId)) each.writtenId = undefined
+    else ids.add(each.writtenId)
   }
   const slugger = new GithubSlugger()
   const readers = new GithubSlugger()
-  for (const { heading, written } of headings) {
+  for (const { heading, writtenId } of headings) {
     const text = slugged(heading)
-    const id = written ?? freeSlug(slugger, text, used)
+    const id = writtenId ?? freeSlug(slugger, text, ids)
     const expected =
-      written === undefined ? readers.slug(toString(heading, { includeHtml: false })) : undefined
+      writtenId === undefined ? readers.slug(toString(heading, { includeHtml: false })) : undefined
     heading.data = { ...heading.data, hProperties: { id }, ...(id === expected ? {} : { ownId: id }) }
   }
 }
@@ -58,12 +58,12 @@ const slugged = (heading: Heading): string =>
 
 export const headingId = (heading: Heading): string => heading.data?.hProperties?.id ?? ''
 
-function freeSlug(slugger: GithubSlugger, text: string, used: Set<string>): string {
+function freeSlug(slugger: GithubSlugger, text: string, ids: Set<string>): string {
   // The slug of a title that consists of punctuation is empty.
   const base = new GithubSlugger().slug(text) === '' ? 'section' : text
   let id = slugger.slug(base)
-  while (used.has(id)) id = slugger.slug(base)
-  used.add(id)
+  while (ids.has(id)) id = slugger.slug(base)
+  ids.add(id)
   return id
 }
 

@@ -55,8 +55,8 @@ export function htmlBlock(
 }
 
 const classOf = ({ attributes }: Jsx): string | undefined => {
-  const found = attributes.find((each) => each.type === 'mdxJsxAttribute' && each.name === 'className')
-  return typeof found?.value === 'string' ? found.value : undefined
+  const attribute = attributes.find((each) => each.type === 'mdxJsxAttribute' && each.name === 'className')
+  return typeof attribute?.value === 'string' ? attribute.value : undefined
 }
 
 /** Returns the nearest descendants with a matching name, at any depth, without descendants of a match. */

@@ -34,8 +34,8 @@ const CONTAINER = /^[ \t]*(:{3,})/
 export function parseMarkdown(text: string, hasContainers = false): Root {
   const parser = hasContainers ? extended : plain
   const children: RootContent[] = []
-  const known = (text.match(DEFINITION) ?? []).join('\n\n')
-  const head = text.length > PART && known !== '' ? `${known}\n\n***\n\n` : ''
+  const definitions = (text.match(DEFINITION) ?? []).join('\n\n')
+  const head = text.length > PART && definitions !== '' ? `${definitions}\n\n***\n\n` : ''
   const ends = [...text.matchAll(BEGINNING)].map(({ index }) => index)
   let from = 0
   let line = -linesIn(head)

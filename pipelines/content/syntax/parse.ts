@@ -54,9 +54,9 @@ interface MdxFailure {
 /** Converts an error of the parser. Without a line number, it uses the position in the message, such as `(3:14-3:15)`. */
 function malformed({ line, reason, message = '', cause }: MdxFailure): ContentError {
   const text = reason ?? message
-  const named = /\((\d+):\d+/.exec(text)?.[1]
+  const messageLine = /\((\d+):\d+/.exec(text)?.[1]
   const detail = cause instanceof Error ? `: ${cause.message.replace(/ \(\d+:\d+\)$/, '')}` : ''
-  return new ContentError(line ?? Number(named ?? 1), text + detail)
+  return new ContentError(line ?? Number(messageLine ?? 1), text + detail)
 }
 
 /** Returns the line of a node in its file. */

@@ -71,11 +71,11 @@ export class Values {
   /** Returns cards for records with a title and a link. */
   #cards(records: readonly Fields[]): RootContent | undefined {
     const children = records.map((fields): RootContent | undefined => {
-      const shown = shownFields(fields)
-      const title = scalarOf(shown, TITLES)
-      const url = scalarOf(shown, URLS)
+      const visible = shownFields(fields)
+      const title = scalarOf(visible, TITLES)
+      const url = scalarOf(visible, URLS)
       if (title === undefined || typeof url?.[1] !== 'string') return undefined
-      const rest = shown.filter(([name]) => name !== title[0] && name !== url[0])
+      const rest = visible.filter(([name]) => name !== title[0] && name !== url[0])
       const label: PhrasingContent[] = [{ type: 'link', url: url[1], children: this.inline(title[1]) }]
       return {
         type: 'container',

@@ -40,8 +40,12 @@ export interface EmbeddedLogOptions {
  */
 export async function openEmbeddedLog(dir: string, options: EmbeddedLogOptions = {}): Promise<EventLog> {
   const folder = resolve(dir)
-  const made = mkdirSync(folder, { recursive: true })
-  for (let each = folder; made !== undefined && each.length >= made.length; each = dirname(each))
+  const firstCreated = mkdirSync(folder, { recursive: true })
+  for (
+    let each = folder;
+    firstCreated !== undefined && each.length >= firstCreated.length;
+    each = dirname(each)
+  )
     await syncFolder(dirname(each))
   const log = new EmbeddedLog(folder, options)
   try {

@@ -137,8 +137,8 @@ export class RecordFile {
       2 * appended + DROP_PER_APPEND,
     ) as { position: number; time: number }[]
     const { last } = this
-    const kept = oldest.findIndex(({ position, time }) => time >= before || position === last)
-    const expired = oldest.slice(0, kept < 0 ? oldest.length : kept).at(-1)
+    const end = oldest.findIndex(({ position, time }) => time >= before || position === last)
+    const expired = oldest.slice(0, end < 0 ? oldest.length : end).at(-1)
     if (expired !== undefined) this.#prepared('DELETE FROM records WHERE position <= ?').run(expired.position)
   }
 
@@ -202,8 +202,8 @@ export class RecordFile {
   }
 
   #prepared(sql: string): StatementSyncInstance {
-    const known = this.#statements.get(sql)
-    if (known !== undefined) return known
+    const cached = this.#statements.get(sql)
+    if (cached !== undefined) return cached
     const statement = this.#db.prepare(sql)
     this.#statements.set(sql, statement)
     return statement

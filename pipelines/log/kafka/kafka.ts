@@ -68,8 +68,8 @@ class KafkaLog implements EventLog {
   async committed(topic: Topic, consumer: string): Promise<number> {
     await this.#ensureReady()
     const name = this.#nameOf(topic)
-    const [found] = await this.#admin.fetchOffsets({ groupId: this.#groupOf(consumer), topics: [name] })
-    const offset = Number(found?.partitions[0]?.offset ?? -1)
+    const [offsets] = await this.#admin.fetchOffsets({ groupId: this.#groupOf(consumer), topics: [name] })
+    const offset = Number(offsets?.partitions[0]?.offset ?? -1)
     return offset < 0 ? -1 : offset - 1
   }
 
@@ -123,8 +123,8 @@ class KafkaLog implements EventLog {
 
   async #reader(topic: Topic): Promise<KafkaReader> {
     await this.#ensureReady()
-    const known = this.#readers.get(topic)
-    if (known !== undefined) return known
+    const cached = this.#readers.get(topic)
+    if (cached !== undefined) return cached
     const reader = new KafkaReader(this.#client, this.#nameOf(topic))
     this.#readers.set(topic, reader)
     return reader

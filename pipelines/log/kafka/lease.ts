@@ -67,9 +67,9 @@ export class KafkaLease implements Lease {
     for (;;) {
       signal.throwIfAborted()
       const lease = new KafkaLease(parts)
-      const gone = AbortSignal.any([signal, lease.lost])
+      const end = AbortSignal.any([signal, lease.lost])
       try {
-        await lease.#join(gone)
+        await lease.#join(end)
         return lease
       } catch (error) {
         await lease.release()
@@ -101,13 +101,13 @@ export class KafkaLease implements Lease {
     return this.#ended
   }
 
-  async #join(gone: AbortSignal): Promise<void> {
+  async #join(end: AbortSignal): Promise<void> {
     const { topic } = this.#parts
     await this.#consumer.connect()
     await this.#consumer.subscribe({ topic })
     await this.#consumer.run({ autoCommit: false, eachBatch: () => Promise.resolve() })
-    if (!gone.aborted) await Promise.race([this.#assigned, once(gone, 'abort')])
-    gone.throwIfAborted()
+    if (!end.aborted) await Promise.race([this.#assigned, once(end, 'abort')])
+    end.throwIfAborted()
   }
 
   #lose(): void {

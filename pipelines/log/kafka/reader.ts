@@ -32,8 +32,8 @@ export class KafkaReader {
   /** Returns the records that exist from an offset on, in order. */
   read(position: number, limit: number, maxBytes: number): Promise<LogRecord[]> {
     return this.#inTurn(async () => {
-      const held = this.#fromWindow(position, limit, maxBytes)
-      if (held.length > 0) return held
+      const records = this.#fromWindow(position, limit, maxBytes)
+      if (records.length > 0) return records
       this.#window = { from: position, records: await this.#fetch(position, maxBytes, 0) }
       return this.#fromWindow(position, limit, maxBytes)
     })
@@ -56,10 +56,10 @@ export class KafkaReader {
       const partitions = [{ partition: PARTITION }]
       const [first, end] = await Promise.all(
         [true, false].map(async (fromBeginning) => {
-          const [found] = await this.#cluster.fetchTopicsOffset([
+          const [offsets] = await this.#cluster.fetchTopicsOffset([
             { topic: this.#topic, partitions, fromBeginning },
           ])
-          const offset = found?.partitions[0]?.offset
+          const offset = offsets?.partitions[0]?.offset
           if (offset === undefined)
             throw new Error(`the brokers returned no metadata for topic ${this.#topic}`)
           return Number(offset)

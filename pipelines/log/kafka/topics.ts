@@ -74,10 +74,10 @@ async function createMissing(admin: Admin, nameOf: (topic: Topic) => string): Pr
 }
 
 function settingsOf(topic: Topic, replicas: number): Record<string, string> {
-  const kept = RETENTION_MS[topic]
+  const retention = RETENTION_MS[topic]
   return {
     'cleanup.policy': 'delete',
-    'retention.ms': Number.isFinite(kept) ? String(kept) : '-1',
+    'retention.ms': Number.isFinite(retention) ? String(retention) : '-1',
     'retention.bytes': '-1',
     'max.message.bytes': String(MAX_BATCH_BYTES),
     // Stored as the producer compressed it.
@@ -85,7 +85,7 @@ function settingsOf(topic: Topic, replicas: number): Record<string, string> {
     'min.insync.replicas': replicas < MAX_REPLICAS ? '1' : '2',
     // A replica that lags must not become the leader: it lacks acknowledged events.
     'unclean.leader.election.enable': 'false',
-    ...(Number.isFinite(kept) ? { 'segment.ms': String(Math.min(kept, SEGMENT_MS)) } : {}),
+    ...(Number.isFinite(retention) ? { 'segment.ms': String(Math.min(retention, SEGMENT_MS)) } : {}),
   }
 }
 
@@ -101,18 +101,18 @@ async function refuseWrong(admin: Admin, nameOf: (topic: Topic) => string): Prom
     includeSynonyms: false,
     resources: names.map((name) => ({ type: ConfigResourceTypes.TOPIC, name })),
   })
-  const kept = new Map(TOPICS.map((topic) => [nameOf(topic), RETENTION_MS[topic]]))
+  const retentions = new Map(TOPICS.map((topic) => [nameOf(topic), RETENTION_MS[topic]]))
   for (const { resourceName, configEntries } of resources) {
     const settings = new Map(configEntries.map(({ configName, configValue }) => [configName, configValue]))
-    const refuse = (name: string, wanted: string): never => {
+    const refuse = (name: string, requirement: string): never => {
       throw new WrongTopic(
-        `topic ${resourceName} has ${name}=${settings.get(name) ?? '?'}; set it to ${wanted}`,
+        `topic ${resourceName} has ${name}=${settings.get(name) ?? '?'}; set it to ${requirement}`,
       )
     }
     if (settings.get('cleanup.policy') !== 'delete') refuse('cleanup.policy', 'delete')
     if (!(Number(settings.get('max.message.bytes')) >= MAX_BATCH_BYTES))
       refuse('max.message.bytes', `${String(MAX_BATCH_BYTES)} or more (a batch of events is one)`)
-    const [keeps, least] = [Number(settings.get('retention.ms')), kept.get(resourceName) ?? 0]
+    const [keeps, least] = [Number(settings.get('retention.ms')), retentions.get(resourceName) ?? 0]
     if (Number.isFinite(least)) {
       if (keeps !== -1 && !(keeps >= least)) refuse('retention.ms', `${String(least)} or more`)
       continue

@@ -18,9 +18,9 @@ export class KafkaWriter {
 
   /** Appends values to a topic. @returns the offset of the last one. */
   append(topic: string, values: readonly Uint8Array[]): Promise<number> {
-    const written = this.#queue.then(() => this.#send(topic, values))
-    this.#queue = written.catch(() => undefined)
-    return written
+    const position = this.#queue.then(() => this.#send(topic, values))
+    this.#queue = position.catch(() => undefined)
+    return position
   }
 
   async close(): Promise<void> {
@@ -32,7 +32,7 @@ export class KafkaWriter {
     this.#producer ??= this.#connect()
     try {
       const producer = await this.#producer
-      const [written] = await producer.send({
+      const [ack] = await producer.send({
         topic,
         acks: -1,
         compression: CompressionTypes.GZIP,
@@ -41,9 +41,8 @@ export class KafkaWriter {
           partition: PARTITION,
         })),
       })
-      if (written?.baseOffset === undefined)
-        throw new Error(`the brokers did not return the offset in ${topic}`)
-      return Number(written.baseOffset) + values.length - 1
+      if (ack?.baseOffset === undefined) throw new Error(`the brokers did not return the offset in ${topic}`)
+      return Number(ack.baseOffset) + values.length - 1
     } catch (error) {
       // The producer's sequence may now be behind the broker's, which would drop the next batch as a duplicate of this one.
       await this.#forget()

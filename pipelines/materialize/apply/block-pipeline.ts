@@ -26,7 +26,7 @@ export interface Connecting extends BlockEvent {
 /** Blocks that are being prepared. */
 interface PendingBlocks {
   readonly blocks: readonly Connecting[]
-  readonly made: Promise<Made>
+  readonly job: Promise<Made>
   readonly lookedUp: Promise<LookedUp>
 }
 
@@ -116,15 +116,15 @@ export class BlockPipeline {
     const { network } = this.#parts.chain()
     if (blocks.length === 0 || network === undefined) return
     if (blocks.length > FEW_BLOCKS) this.#maker ??= new ScriptChangesMaker()
-    const made =
+    const job =
       blocks.length > FEW_BLOCKS && this.#maker !== undefined
         ? this.#maker.make(blocks, network)
         : Promise.resolve().then(() => madeFrom({ events: blocks, network }))
     // The error is handled where the result is awaited.
-    made.catch(() => undefined)
-    const lookedUp = this.#lookUp(made, [...this.#pending])
+    job.catch(() => undefined)
+    const lookedUp = this.#lookUp(job, [...this.#pending])
     lookedUp.catch(() => undefined)
-    this.#pending.push({ blocks, made, lookedUp })
+    this.#pending.push({ blocks, job, lookedUp })
     this.#unsubmitted = []
   }
 
@@ -133,17 +133,17 @@ export class BlockPipeline {
    * that a job below touches.
    * @param below the jobs that are not applied yet.
    */
-  async #lookUp(made: Promise<Made>, below: readonly PendingBlocks[]): Promise<LookedUp> {
+  async #lookUp(job: Promise<Made>, below: readonly PendingBlocks[]): Promise<LookedUp> {
     const touched = new Set<string>()
-    for (const each of below) for (const hash of (await each.made).scriptChanges.hashes) touched.add(hash)
-    const { scriptChanges } = await made
+    for (const each of below) for (const hash of (await each.job).scriptChanges.hashes) touched.add(hash)
+    const { scriptChanges } = await job
     return this.#parts.writer.lookUp(scriptChanges.hashes.filter((hash) => !touched.has(hash)))
   }
 
   async #applyNext(): Promise<void> {
     const [next] = this.#pending
     if (next === undefined) return
-    const { rows, scriptChanges } = await next.made
+    const { rows, scriptChanges } = await next.job
     const lookedUp = await next.lookedUp
     await this.#makeRoom()
     const { db, writer, chain, number } = this.#parts

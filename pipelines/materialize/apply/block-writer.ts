@@ -125,13 +125,13 @@ export class BlockWriter {
     const { hashes, outputCounts } = scriptChanges
     const { network } = parent
     if (cached) this.#dropLeft()
-    const known = hashes.map((hash) => (cached ? this.#cache.get(hash) : undefined))
-    const missing = hashes.filter((_, scriptIndex) => known[scriptIndex] === undefined)
-    const { found, unknown } = await this.#totals(missing, parent.filter, cached, lookedUp)
+    const cachedTotals = hashes.map((hash) => (cached ? this.#cache.get(hash) : undefined))
+    const missing = hashes.filter((_, scriptIndex) => cachedTotals[scriptIndex] === undefined)
+    const { totals, unknown } = await this.#totals(missing, parent.filter, cached, lookedUp)
     const bytesOf = scriptOf(scriptChanges)
     const scripts = hashes.map(
       (hash, scriptIndex) =>
-        known[scriptIndex] ?? scriptWith(found.get(hash) ?? NO_TOTALS, bytesOf(scriptIndex), network),
+        cachedTotals[scriptIndex] ?? scriptWith(totals.get(hash) ?? NO_TOTALS, bytesOf(scriptIndex), network),
     )
     const addressAt = (scriptIndex: number): string | undefined => addressOf(bytesOf(scriptIndex), network)
     const balanceAddress = this.writesBalances ? addressAt : undefined
@@ -146,10 +146,10 @@ export class BlockWriter {
     }
     for (const [scriptIndex, hash] of hashes.entries()) {
       rows.changes.set(hash, (rows.changes.get(hash) ?? 0) + (outputCounts[scriptIndex] ?? 0))
-      if (known[scriptIndex] !== undefined) continue
+      if (cachedTotals[scriptIndex] !== undefined) continue
       if (unknown.has(hash)) rows.scripts.add({ script_hash: hash, script: bytesOf(scriptIndex) })
       // Of all scripts that the chain does not have yet, also of known ones: a crash may have come before this row.
-      if (scripts[scriptIndex]?.hasAddress === true && !found.has(hash))
+      if (scripts[scriptIndex]?.hasAddress === true && !totals.has(hash))
         rows.addressOrder.add({
           address_key: addressKey(bytesOf(scriptIndex)),
           script_prefix: hash.slice(0, 10),
@@ -197,13 +197,13 @@ export class BlockWriter {
     // Nearly always there are none, and this reads no txids.
     if ((await this.db.query(`SELECT 1 FROM ${others} LIMIT 1`)).length === 0) return
     const sql = `SELECT DISTINCT lower(hex(txid)) AS id FROM ${others} AND txid IN ${KEYS}`
-    const found = await queryByKeys<{ id: string }>(this.db, sql, txids)
-    if (found.length === 0) return
-    const shared = new Set(found.map(({ id }) => id))
-    const kept = new EncodedRows(REPLACED_WITNESSES)
+    const rows = await queryByKeys<{ id: string }>(this.db, sql, txids)
+    if (rows.length === 0) return
+    const shared = new Set(rows.map(({ id }) => id))
+    const replaced = new EncodedRows(REPLACED_WITNESSES)
     for (const { txid, height, blockTag, witness } of TX.decoded(txs))
-      if (shared.has(txid) && witness.length > 0) kept.add({ txid, height, block_tag: blockTag, witness })
-    await this.db.insert(kept)
+      if (shared.has(txid) && witness.length > 0) replaced.add({ txid, height, block_tag: blockTag, witness })
+    await this.db.insert(replaced)
   }
 
   /** Copies the witnesses of blocks that have left the chain, before rows of other blocks replace them. */
@@ -254,13 +254,13 @@ export class BlockWriter {
     filter: string,
     cached: boolean,
     lookedUp: LookedUp,
-  ): Promise<{ found: ReadonlyMap<string, Totals>; unknown: ReadonlySet<string> }> {
+  ): Promise<{ totals: ReadonlyMap<string, Totals>; unknown: ReadonlySet<string> }> {
     const others = await this.#written(missing.filter((hash) => !lookedUp.requested.has(hash)))
     const written = new Set(missing.filter((hash) => others.has(hash) || lookedUp.written.has(hash)))
     const unknown = new Set(missing.filter((hash) => !written.has(hash)))
     // Rows that are written again may repair an error: rely on the histories alone.
-    const known = cached ? [...written] : missing
-    return { found: await this.#load(known, filter, cached), unknown }
+    const hashes = cached ? [...written] : missing
+    return { totals: await this.#load(hashes, filter, cached), unknown }
   }
 
   /** Looks up the scripts that are not cached, for a later `apply`. */
@@ -286,10 +286,10 @@ export class BlockWriter {
       `SELECT lower(hex(script_hash)) AS hash, argMax(${TOTALS_TUPLE}, script_txs.ordinal) AS last
       FROM script_txs ${cached ? '' : 'FINAL'} WHERE ${condition} AND ${filter} GROUP BY script_hash`
     const within = lastWhere(`script_hash IN ${KEYS20} AND script_txs.ordinal <= ${String(LONG_HISTORY)}`)
-    const found = new Map<string, Totals>()
+    const totals = new Map<string, Totals>()
     for (const { hash, last } of await queryByKeys<TotalsRow>(this.db, within, hashes))
-      found.set(hash, toTotals(last))
-    const long = [...found].filter(([, { ordinal }]) => ordinal === LONG_HISTORY).map(([hash]) => hash)
+      totals.set(hash, toTotals(last))
+    const long = [...totals].filter(([, { ordinal }]) => ordinal === LONG_HISTORY).map(([hash]) => hash)
     for (let at = 0; at < long.length; at += ALONE_AT_ONCE) {
       const alone = long.slice(at, at + ALONE_AT_ONCE).map((each) => {
         const script = `script_hash = unhex('${each}')`
@@ -297,9 +297,9 @@ export class BlockWriter {
         const end = `SELECT ordinal FROM script_txs WHERE ${script} AND ${filter} ORDER BY ordinal DESC LIMIT 1`
         return this.db.query<TotalsRow>(lastWhere(`${script} AND script_txs.ordinal = (${end})`))
       })
-      for (const { hash, last } of (await Promise.all(alone)).flat()) found.set(hash, toTotals(last))
+      for (const { hash, last } of (await Promise.all(alone)).flat()) totals.set(hash, toTotals(last))
     }
-    return found
+    return totals
   }
 }
 

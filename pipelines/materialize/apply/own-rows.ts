@@ -39,14 +39,14 @@ export class OwnRows {
     return [this.blockHeights, this.txLocations, this.spends, this.scriptOutputs]
   }
 
-  get made(): MadeRows {
+  get encodedRows(): MadeRows {
     return Object.entries(this.tables).map(([name, { length, bytes }]) => ({ name, length, bytes }))
   }
 
   /** Adds rows made on another thread. */
-  take(made: MadeRows): void {
+  take(rows: MadeRows): void {
     const { tables } = this
-    for (const { name, length, bytes } of made) tables[name]?.take(length, bytes)
+    for (const { name, length, bytes } of rows) tables[name]?.take(length, bytes)
   }
 
   add({ block, txs }: PreparedBlock): void {
@@ -74,8 +74,8 @@ export class OwnRows {
 
   #addSpends({ height, block_tag }: BlockColumns, { tx, prevouts, spent }: PreparedTx): void {
     for (const [vin, { prevTxid, prevVout }] of tx.inputs.entries()) {
-      const [known, prevout] = [spent[vin], prevouts[vin]]
-      if (known === undefined || prevout === undefined) throw new RangeError('an input without its prevout')
+      const [script, prevout] = [spent[vin], prevouts[vin]]
+      if (script === undefined || prevout === undefined) throw new RangeError('an input without its prevout')
       this.spends.add({
         prev_txid: prevTxid.slice(0, 40),
         prev_vout: prevVout,
@@ -85,7 +85,7 @@ export class OwnRows {
         vin,
       })
       this.scriptOutputs.add({
-        script_hash: known.hash,
+        script_hash: script.hash,
         spent: true,
         height_desc: heightDesc(height),
         txid: prevTxid,
@@ -101,10 +101,10 @@ export class OwnRows {
 
   #addOutputs({ height, block_tag }: BlockColumns, { tx, paid }: PreparedTx): void {
     for (const [vout, { value }] of tx.outputs.entries()) {
-      const known = paid[vout]
-      if (known === undefined) continue
+      const script = paid[vout]
+      if (script === undefined) continue
       this.scriptOutputs.add({
-        script_hash: known.hash,
+        script_hash: script.hash,
         spent: false,
         height_desc: heightDesc(height),
         txid: tx.txid,

@@ -20,13 +20,13 @@ export class ScriptBook {
 
   of(script: Buffer): NumberedScript {
     const key = script.toString('latin1')
-    let known = this.#byKey.get(key)
-    if (known === undefined) {
-      known = { number: this.scripts.length, hash: scriptHash(script), script }
-      this.scripts.push(known)
-      this.#byKey.set(key, known)
+    let numbered = this.#byKey.get(key)
+    if (numbered === undefined) {
+      numbered = { number: this.scripts.length, hash: scriptHash(script), script }
+      this.scripts.push(numbered)
+      this.#byKey.set(key, numbered)
     }
-    return known
+    return numbered
   }
 }
 

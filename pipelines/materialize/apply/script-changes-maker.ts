@@ -19,13 +19,13 @@ export class ScriptChangesMaker {
   make(events: readonly BlockEvent[], network: Network): Promise<Made> {
     // Copied before the transfer: several events may share one buffer.
     const copies = events.map(({ position, value }) => ({ position, value: new Uint8Array(value) }))
-    const made = this.#thread.run(
+    const result = this.#thread.run(
       { network, events: copies },
       copies.map(({ value }) => value.buffer),
     )
     // The caller handles the error when it awaits the result.
-    made.catch(() => undefined)
-    return made
+    result.catch(() => undefined)
+    return result
   }
 
   close(): Promise<void> {

@@ -56,7 +56,7 @@ export interface Made {
 /** Derives the results of blocks. @throws PoisonEvent for an invalid block; TypeError for an event without a block. */
 export function madeFrom({ network, events }: BlockEvents): Made {
   const { own, scriptChanges } = scriptChangesOf(blocksOf(events, network), network)
-  return { rows: own.made, scriptChanges }
+  return { rows: own.encodedRows, scriptChanges }
 }
 
 /** Decodes the block of each event when it is needed: all at once would fill the memory of young objects. */
@@ -121,9 +121,9 @@ class Touches {
         this.#hasSpentDilithium[at] = 1
     }
     for (const [vout, { value }] of tx.outputs.entries()) {
-      const known = paid[vout]
-      if (known === undefined) continue
-      const at = this.#of(known.number, from)
+      const script = paid[vout]
+      if (script === undefined) continue
+      const at = this.#of(script.number, from)
       this.#received[at] = (this.#received[at] ?? 0n) + value
       this.#unspent[at] = (this.#unspent[at] ?? 0) + 1
     }
@@ -147,8 +147,8 @@ class Touches {
   /** Counts an output of a script. @returns the index of its touch by the transaction whose touches begin at `from`. */
   #of(script: number, from: number): number {
     this.#outputCounts[script] = (this.#outputCounts[script] ?? 0) + 1
-    const known = this.#touchOf.get(script)
-    if (known !== undefined && known >= from) return known
+    const touch = this.#touchOf.get(script)
+    if (touch !== undefined && touch >= from) return touch
     const at = this.#touched.push(script) - 1
     this.#received.push(0n)
     this.#sent.push(0n)

@@ -89,11 +89,11 @@ export class RankingBuilder extends ListBuilder {
 
   /**
    * Starts or continues the work that is due. Call it after each head, and regularly without one.
-   * @param written the number of rows of balances written since the last call.
+   * @param rows the number of rows of balances written since the last call.
    * @param isFilling whether the index is far behind the node.
    */
-  consider(view: ChainView, written: number, isFilling: boolean): void {
-    this.#rows += written
+  consider(view: ChainView, rows: number, isFilling: boolean): void {
+    this.#rows += rows
     const newest = this.#newest
     if (newest !== undefined && newest.size > 0 && !view.isCanonical(newest.height, newest.hash))
       this.#knowsNewest = false
@@ -249,9 +249,9 @@ export class RankingBuilder extends ListBuilder {
     this.#unused = new Map(unused.map(({ hash }) => [hash, this.#unused.get(hash) ?? now]))
     const over = unused.filter(({ hash }) => now - (this.#unused.get(hash) ?? now) >= keptMs)
     await dropRankings(this.db, over)
-    const kept = new Set(announced.filter((each) => !over.includes(each)).map(({ hash }) => hash))
+    const hashes = new Set(announced.filter((each) => !over.includes(each)).map(({ hash }) => hash))
     const parts = await rankingParts(this.db, 'ranked_balances')
-    const orphans = parts.filter(({ hash }) => !kept.has(hash))
+    const orphans = parts.filter(({ hash }) => !hashes.has(hash))
     const doomed = orphans.filter(({ id }) => this.#forgotten.has(id))
     for (const part of doomed) await dropRankingPart(this.db, 'ranked_balances', part)
     this.#forgotten = new Set(orphans.filter((each) => !doomed.includes(each)).map(({ id }) => id))
@@ -265,11 +265,11 @@ export class RankingBuilder extends ListBuilder {
 
   /**
    * Drops the balances that no ranking needs. Only with a final one, so that a reorganisation finds a ranking to continue from.
-   * @param kept the announced rankings.
+   * @param rankings the announced rankings.
    */
-  async #dropBalances(kept: readonly Ranking[], final: Ranking | undefined): Promise<void> {
+  async #dropBalances(rankings: readonly Ranking[], final: Ranking | undefined): Promise<void> {
     const { keptMs, writer } = this.#options
-    const lowest = Math.min(...kept.map(({ height }) => height))
+    const lowest = Math.min(...rankings.map(({ height }) => height))
     const floor = await balanceFloor(this.db)
     if (final !== undefined && floor < lowest && floor !== NO_BALANCES)
       await setBalanceFloor(this.db, lowest, writer())

@@ -58,15 +58,15 @@ export class BalanceWriting {
   /**
    * Resumes before the first blocks that will not be final when the backfill ends, so that none is written again. Call it while no
    * block is being applied.
-   * @param written the height of the last block that was applied.
+   * @param from the height of the last block that was applied.
    * @param next the height of the last block that will be applied at once.
    * @param final the height of the last block that will be final.
    */
-  async resumeBefore(written: number, next: number, final: number): Promise<void> {
+  async resumeBefore(from: number, next: number, final: number): Promise<void> {
     const { writer } = this.parts
-    if (writer.writesBalances || this.#hasResumed || written > final || next <= final) return
+    if (writer.writesBalances || this.#hasResumed || from > final || next <= final) return
     this.#hasResumed = true
-    await this.#setFloor(written)
+    await this.#setFloor(from)
     writer.writesBalances = true
     this.#rows = 0
   }

@@ -62,8 +62,8 @@ export async function repair(rewriting: Rewriting, head: Head, logger: Logger): 
   if (head.tipHeight < 0) return
   const { db, log } = rewriting
   const lost = await lowestLost(db, head)
-  const wanted = head.tipHeight - Math.max(0, Math.min(head.tipHeight - ALWAYS + 1, lost)) + 1
-  const { positions, others } = await heldOf(log, head, wanted)
+  const count = head.tipHeight - Math.max(0, Math.min(head.tipHeight - ALWAYS + 1, lost)) + 1
+  const { positions, others } = await heldOf(log, head, count)
   const from = head.tipHeight - positions.length + 1
   if (lost < from)
     throw new LogShrank(
@@ -99,8 +99,8 @@ async function restore(
 ): Promise<void> {
   if (network === undefined) return
   const sql = 'SELECT DISTINCT lower(hex(hash)) AS id FROM blocks WHERE height >= {from:UInt32}'
-  const known = new Set((await db.query<{ id: string }>(sql, { from })).map(({ id }) => id))
-  const positions = blocks.filter(({ hash }) => known.has(hash)).map(({ position }) => position)
+  const indexedHashes = new Set((await db.query<{ id: string }>(sql, { from })).map(({ id }) => id))
+  const positions = blocks.filter(({ hash }) => indexedHashes.has(hash)).map(({ position }) => position)
   for (let at = 0; at < positions.length; at += BATCH)
     await writer.restore(await blocksAt(log, positions.slice(at, at + BATCH), network), {
       network,
@@ -152,9 +152,9 @@ async function firstLost(
   points: string,
   pointKey: string,
 ): Promise<number> {
-  const named = `SELECT ${key} FROM ${rows} WHERE height >= ${String(low)}`
+  const keys = `SELECT ${key} FROM ${rows} WHERE height >= ${String(low)}`
   const sql = `SELECT count() AS lost, min(height) AS lowest FROM ${rows} WHERE height >= ${String(low)}
-    AND ${key} NOT IN (SELECT ${pointKey} FROM ${points} WHERE ${pointKey} IN (${named}))`
+    AND ${key} NOT IN (SELECT ${pointKey} FROM ${points} WHERE ${pointKey} IN (${keys}))`
   const [row] = await db.query<{ lost: string; lowest: number }>(sql)
   return row === undefined || row.lost === '0' ? Number.POSITIVE_INFINITY : row.lowest
 }
@@ -181,8 +181,8 @@ interface HeldBlock {
 
 /** Returns the highest blocks of a head's chain: the log may have lost them, and may have been repaired after the head. */
 async function heldOf(log: EventLog, head: Head, wantedCount: number): ReturnType<typeof heldPositions> {
-  const held = await heldPositions(log, head, wantedCount)
-  if (held.positions.length >= wantedCount) return held
+  const result = await heldPositions(log, head, wantedCount)
+  if (result.positions.length >= wantedCount) return result
   return heldPositions(log, { ...head, position: await log.last('chain') }, wantedCount)
 }
 
@@ -198,23 +198,23 @@ async function heldPositions(
 ): Promise<{ positions: number[]; others: HeldBlock[] }> {
   const positions: number[] = []
   const others: HeldBlock[] = []
-  const held = (): { positions: number[]; others: HeldBlock[] } => ({
+  const result = (): { positions: number[]; others: HeldBlock[] } => ({
     positions: positions.reverse(),
     others: others.reverse(),
   })
-  let wanted = head.tipHash
+  let nextHash = head.tipHash
   const links = linksOf(networkNamed(head.chain))
   for await (const batch of batchesBack(log, 'chain', offsetOf(head.position), links, { atOnce: CHUNK })) {
     for (const { position, hash, prevHash } of batch.reverse()) {
-      if (hash !== wanted) others.push({ position, hash })
-      else if (positions.length >= wantedCount) return held()
+      if (hash !== nextHash) others.push({ position, hash })
+      else if (positions.length >= wantedCount) return result()
       else {
         positions.push(position)
-        wanted = prevHash
+        nextHash = prevHash
       }
     }
   }
-  return held()
+  return result()
 }
 
 /** Returns the hashes of the block that an event connected and of its parent; undefined for other events and invalid blocks. */

@@ -51,7 +51,7 @@ export class BlockWait implements AnnouncementSource {
   }
 
   async #wait(node: NodeClient, alarm: Alarm, signal: AbortSignal): Promise<void> {
-    let known: string | undefined
+    let tip: string | undefined
     let early = 0
     let failures = 0
     let pauseMs = ABANDONED * this.#waitMs
@@ -64,10 +64,10 @@ export class BlockWait implements AnnouncementSource {
       const sentAt = performance.now()
       try {
         const { hash } = await node.newBlock(this.#waitMs, signal)
-        if (hash !== known) alarm.block()
-        const isEarly = hash === known && performance.now() - sentAt < this.#waitMs / 2
+        if (hash !== tip) alarm.block()
+        const isEarly = hash === tip && performance.now() - sentAt < this.#waitMs / 2
         early = isEarly ? early + 1 : 0
-        known = hash
+        tip = hash
         failures = 0
       } catch (error) {
         if (signal.aborted) return

@@ -98,11 +98,11 @@ export class ChainWriter {
       const { epoch, generation } = from
       const event = { case: 'epochStarted' as const, value }
       const { settled } = repair ?? end
-      const written = await log.append('chain', [
+      const position = await log.append('chain', [
         encodeChainEvent({ epoch, generation, sequence: 0n, settled, event }),
       ])
       // Another poller wrote in between: it may have started the same epoch, or moved the tip. Start again, above its epoch.
-      if (written === offset) return new ChainWriter(log, identity, from)
+      if (position === offset) return new ChainWriter(log, identity, from)
     }
   }
 
@@ -173,12 +173,12 @@ export class ChainWriter {
    * errors of `write`.
    */
   exclusively<T>(write: () => Promise<T>): Promise<T> {
-    const written = this.#queue.then(async () => {
+    const position = this.#queue.then(async () => {
       await this.#refuseIfSuperseded()
       return write()
     })
-    this.#queue = written.catch(() => undefined)
-    return written
+    this.#queue = position.catch(() => undefined)
+    return position
   }
 
   async #refuseIfSuperseded(): Promise<void> {
@@ -189,8 +189,8 @@ export class ChainWriter {
 
   /** Checks the events that other pollers wrote up to a position. @throws SupersededError, LogMovedError as `exclusively`. */
   async #checkTo(last: number): Promise<void> {
-    const written = forwards(this.#log, this.#checkedTo + 1, last, this.identity.network)
-    for await (const { position, event } of written) {
+    const notes = forwards(this.#log, this.#checkedTo + 1, last, this.identity.network)
+    for await (const { position, event } of notes) {
       const { epoch, kind } = noteOf(position, event)
       if (epoch > this.#epoch) throw new SupersededError(this.#epoch, epoch)
       // Two pollers that start at once may choose the same epoch; the poller that wrote later notices, and chooses the next.

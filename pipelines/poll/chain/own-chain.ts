@@ -60,16 +60,16 @@ export class OwnChain {
   }
 
   async #readBack(lowest: Link, height: number): Promise<void> {
-    const found: Link[] = []
-    let wanted = lowest.prevHash
+    const links: Link[] = []
+    let hash = lowest.prevHash
     for await (const note of backwards(this.#log, lowest.position - 1, this.#network)) {
-      if (note.kind !== 'connect' || note.link.hash !== wanted) continue
-      found.push(note.link)
-      wanted = note.link.prevHash
+      if (note.kind !== 'connect' || note.link.hash !== hash) continue
+      links.push(note.link)
+      hash = note.link.prevHash
       if (note.link.height <= height) break
     }
-    if (found.at(-1)?.height !== height)
-      throw new LogLostError(`the log has lost block ${wanted}, below ${String(lowest.height)}`)
-    this.#links = [...found.reverse(), ...this.#links]
+    if (links.at(-1)?.height !== height)
+      throw new LogLostError(`the log has lost block ${hash}, below ${String(lowest.height)}`)
+    this.#links = [...links.reverse(), ...this.#links]
   }
 }

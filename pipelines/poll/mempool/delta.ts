@@ -36,12 +36,12 @@ export interface MempoolChange {
 }
 
 /** Compares the known transactions with the node's list. `entered` has the order of the list. */
-export function mempoolChange(known: ReadonlyMap<string, unknown>, listed: readonly string[]): MempoolChange {
+export function mempoolChange(txs: ReadonlyMap<string, unknown>, listed: readonly string[]): MempoolChange {
   const there = new Set(listed)
   const entered: string[] = []
-  for (const txid of there) if (!known.has(txid)) entered.push(txid)
-  if (known.size + entered.length === there.size) return { entered, left: [] }
-  return { entered, left: [...known.keys()].filter((txid) => !there.has(txid)) }
+  for (const txid of there) if (!txs.has(txid)) entered.push(txid)
+  if (txs.size + entered.length === there.size) return { entered, left: [] }
+  return { entered, left: [...txs.keys()].filter((txid) => !there.has(txid)) }
 }
 
 /** Compares transactions by the time at which the node received them; transactions of one second by their ids. */

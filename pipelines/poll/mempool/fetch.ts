@@ -37,9 +37,9 @@ export async function fetchMempoolTxs(
       return { value, bytes: value.reduce((sum, { raw }) => sum + raw.length, 0) }
     },
   }
-  const found: MempoolTx[] = []
-  for await (const ready of fetchInOrder(order, signal)) for (const txs of ready) found.push(...txs)
-  return found.sort(bySeen)
+  const result: MempoolTx[] = []
+  for await (const ready of fetchInOrder(order, signal)) for (const txs of ready) result.push(...txs)
+  return result.sort(bySeen)
 }
 
 async function fetchChunk(
@@ -52,7 +52,7 @@ async function fetchChunk(
     const entry = entries[i]
     return entry === undefined ? [] : [{ txid, entry }]
   })
-  const found: MempoolTx[] = []
+  const txs: MempoolTx[] = []
   for (const slice of slicesOf(there, ({ entry }) => entry.weight, BYTES_AT_ONCE)) {
     const raws = await node.rawTransactions(
       slice.map(({ txid }) => txid),
@@ -60,10 +60,10 @@ async function fetchChunk(
     )
     for (const [i, { txid, entry }] of slice.entries()) {
       const tx = parsed(txid, raws[i], entry, logger)
-      if (tx !== undefined) found.push(tx)
+      if (tx !== undefined) txs.push(tx)
     }
   }
-  return found
+  return txs
 }
 
 /**

@@ -104,9 +104,9 @@ export class MempoolFollower {
     this.#toFetch = this.#toFetch.slice(now.length)
     const all = change !== undefined && this.#toFetch.length === 0
     // Replacements are certain only when all new transactions are known.
-    const found = all ? await this.#causes(change.left, entered, signal) : []
+    const causes = all ? await this.#causes(change.left, entered, signal) : []
     // A transaction that was skipped may have replaced others: these wait for the next comparison, unless their cause is certain.
-    const left = entered.length === now.length ? found : found.filter(({ isCertain }) => isCertain)
+    const left = entered.length === now.length ? causes : causes.filter(({ isCertain }) => isCertain)
     await this.#write(entered, left, this.mempool.takePassed())
     // Compare again if transactions were skipped.
     this.#compared = all && entered.length === now.length ? state : undefined
@@ -124,13 +124,13 @@ export class MempoolFollower {
     entered: readonly MempoolTx[],
     signal: AbortSignal,
   ): Promise<(Left & { readonly isCertain: boolean })[]> {
-    const found = this.mempool.causes(left, entered)
-    if (found.every(({ cause }) => cause !== undefined))
-      return found.map((each) => ({ ...(each as Left), isCertain: true }))
+    const causes = this.mempool.causes(left, entered)
+    if (causes.every(({ cause }) => cause !== undefined))
+      return causes.map((each) => ({ ...(each as Left), isCertain: true }))
     // Read after the list: it may have become full between the statistics and the list.
     const { mempoolminfee, minrelaytxfee } = await this.#sources.node.mempoolInfo(signal)
     const isFull = minrelaytxfee !== undefined && mempoolminfee > minrelaytxfee
-    return found.map(({ tx, cause }) => ({
+    return causes.map(({ tx, cause }) => ({
       tx,
       cause: cause ?? { reason: isFull ? 'evicted' : 'unknown' },
       isCertain: cause !== undefined,

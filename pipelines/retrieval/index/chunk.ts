@@ -28,21 +28,21 @@ export interface Chunk {
 
 /** Returns the chunks of a page, in order. A page without text has one chunk of its title and description. */
 export function chunksOf(page: Page): Chunk[] {
-  const made: Chunk[] = []
-  const seen = new Map<string, number>()
+  const chunks: Chunk[] = []
+  const counts = new Map<string, number>()
   for (const section of page.sections) {
     for (const markdown of parts(section)) {
       const heading = headingOf(page, section.path)
       const text = embedded(heading, markdown)
       const key = `${page.url}\n${section.id}\n${text}`
-      const copy = seen.get(key) ?? 0
-      seen.set(key, copy + 1)
+      const copy = counts.get(key) ?? 0
+      counts.set(key, copy + 1)
       const id = digest(`${key}\n${String(copy)}`).slice(0, 20)
       const { id: headingId, path } = section
-      made.push({ id, headingId, path, markdown, heading, text, hash: digest(text) })
+      chunks.push({ id, headingId, path, markdown, heading, text, hash: digest(text) })
     }
   }
-  if (made.length > 0) return made
+  if (chunks.length > 0) return chunks
   const [heading, markdown] = [headingOf(page, []), page.description ?? '']
   const text = embedded(heading, markdown)
   const id = digest(`${page.url}\n\n${text}`).slice(0, 20)
@@ -51,17 +51,17 @@ export function chunksOf(page: Page): Chunk[] {
 
 /** Packs the blocks of a section into as few parts as possible. A heading without text is a part too, so that it can be found. */
 function parts({ markdown, path }: Section): string[] {
-  const made: string[] = []
+  const texts: string[] = []
   let part = ''
   for (const { text, code } of blocks(markdown).flatMap(split)) {
     const joined = part === '' ? text : `${part}\n\n${text}`
     if (part !== '' && joined.length > (code ? MAX_WITH_CODE : MAX_CHARACTERS)) {
-      made.push(part)
+      texts.push(part)
       part = text
     } else part = joined
   }
-  if (part !== '' || (made.length === 0 && path.length > 0)) made.push(part)
-  return made
+  if (part !== '' || (texts.length === 0 && path.length > 0)) texts.push(part)
+  return texts
 }
 
 interface Block {
@@ -91,18 +91,18 @@ function split({ text, code }: Block): Block[] {
 
 /** Splits a line after a sentence if one ends in its second half, otherwise between words, otherwise anywhere. */
 function wrap(line: string, most: number): string[] {
-  const made: string[] = []
+  const parts: string[] = []
   let rest = line
   while (rest.length > most) {
     const head = rest.slice(0, most)
     const sentence = Math.max(head.lastIndexOf('. '), head.lastIndexOf('? '), head.lastIndexOf('! ')) + 1
     const space = head.lastIndexOf(' ')
     const at = sentence > most / 2 ? sentence : space > 0 ? space : most
-    made.push(rest.slice(0, at).trimEnd())
+    parts.push(rest.slice(0, at).trimEnd())
     rest = rest.slice(at).trimStart()
   }
-  if (rest !== '' || made.length === 0) made.push(rest)
-  return made
+  if (rest !== '' || parts.length === 0) parts.push(rest)
+  return parts
 }
 
 const headingOf = ({ title }: Page, path: readonly string[]): string =>

@@ -11,12 +11,12 @@ const FENCE = /^ {0,3}(`{3,}|~{3,})/
  * nothing else that matters here, and takes a hundred times as long.
  */
 export function blocks(markdown: string): MarkdownBlock[] {
-  const made: MarkdownBlock[] = []
+  const result: MarkdownBlock[] = []
   let lines: string[] = []
   let fence: string | undefined
   const end = (code: boolean): void => {
     const text = lines.join('\n').trimEnd()
-    if (text.trim() !== '') made.push({ text, code })
+    if (text.trim() !== '') result.push({ text, code })
     lines = []
   }
   for (const line of markdown.split('\n')) {
@@ -35,7 +35,7 @@ export function blocks(markdown: string): MarkdownBlock[] {
     else lines.push(line)
   }
   end(fence !== undefined)
-  return made
+  return result
 }
 
 /** Returns the plain text of a block, without the markup of emphasis, links, lists, quotes, tables and fences. */

@@ -93,7 +93,7 @@ function sectionsOf(pages: readonly IndexedPage[]): Uint32Array {
 /** Analyses pages. Those of the previous call are not analysed again. */
 export class PageIndexer {
   readonly lexicon: Lexicon
-  #known = new Map<string, IndexedPage>()
+  #pages = new Map<string, IndexedPage>()
   /** Pages that an earlier process has analysed. */
   #stored: AnalysedPages['pages']
   #unstored = 0
@@ -106,16 +106,16 @@ export class PageIndexer {
 
   /** Share of the pages that were analysed since the last call of `toStore`. */
   get unstored(): number {
-    return this.#unstored / Math.max(1, this.#known.size)
+    return this.#unstored / Math.max(1, this.#pages.size)
   }
 
   /** Returns the current pages in the form in which they are stored. */
   toStore(): AnalysedPages {
     this.#unstored = 0
-    const used = new Set([...this.#known.values()].flatMap(({ bag }) => [...bag.terms]))
-    if (this.lexicon.size - used.size > MAX_UNUSED_TERMS) return NOTHING
+    const terms = new Set([...this.#pages.values()].flatMap(({ bag }) => [...bag.terms]))
+    if (this.lexicon.size - terms.size > MAX_UNUSED_TERMS) return NOTHING
     const pages = new Map(
-      [...this.#known].map(([name, { chunks, texts, chunkBags, bag }]) => [
+      [...this.#pages].map(([name, { chunks, texts, chunkBags, bag }]) => [
         name,
         { chunks, texts, chunkBags, bag },
       ]),
@@ -127,8 +127,8 @@ export class PageIndexer {
   async prepare(pages: readonly Page[]): Promise<void> {
     let from = performance.now()
     for (const page of pages) {
-      if (this.#known.has(key(page))) continue
-      this.#known.set(key(page), this.#indexed(page))
+      if (this.#pages.has(key(page))) continue
+      this.#pages.set(key(page), this.#indexed(page))
       if (performance.now() - from < TURN_MS) continue
       await turn()
       from = performance.now()
@@ -137,8 +137,8 @@ export class PageIndexer {
   }
 
   index(pages: readonly Page[]): IndexedPage[] {
-    const indexed = pages.map((page) => this.#known.get(key(page)) ?? this.#indexed(page))
-    this.#known = new Map(indexed.map((each) => [key(each.page), each]))
+    const indexed = pages.map((page) => this.#pages.get(key(page)) ?? this.#indexed(page))
+    this.#pages = new Map(indexed.map((each) => [key(each.page), each]))
     return indexed
   }
 

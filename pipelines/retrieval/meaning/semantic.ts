@@ -74,24 +74,25 @@ export class SemanticIndex {
 
   /**
    * @param outside vectors by the hash of their text.
-   * @param kept the graph to begin with.
+   * @param initial the graph to begin with.
    */
   constructor(
     outside: ReadonlyMap<string, Float32Array> = new Map(),
-    kept: EmbeddedChunks = { graph: new Neighbours(), chunks: [] },
+    initial: EmbeddedChunks = { graph: new Neighbours(), chunks: [] },
   ) {
     this.#outside = new Map(outside)
-    this.#graph = kept.graph
-    this.#labels = new Map(kept.chunks.map(({ id, label }) => [id, label]))
-    this.#labelOfText = new Map(kept.chunks.map(({ hash, label }) => [hash, label]))
+    this.#graph = initial.graph
+    this.#labels = new Map(initial.chunks.map(({ id, label }) => [id, label]))
+    this.#labelOfText = new Map(initial.chunks.map(({ hash, label }) => [hash, label]))
   }
 
   /** Returns the chunks whose text has no vector yet, each text once. */
   missing(chunks: readonly Chunk[]): Chunk[] {
-    const wanted = new Map<string, Chunk>()
+    const chunkOfHash = new Map<string, Chunk>()
     for (const chunk of chunks)
-      if (!this.#outside.has(chunk.hash) && !this.#labelOfText.has(chunk.hash)) wanted.set(chunk.hash, chunk)
-    return [...wanted.values()]
+      if (!this.#outside.has(chunk.hash) && !this.#labelOfText.has(chunk.hash))
+        chunkOfHash.set(chunk.hash, chunk)
+    return [...chunkOfHash.values()]
   }
 
   /** Stores the vector of a chunk's text. */

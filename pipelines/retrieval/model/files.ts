@@ -38,8 +38,8 @@ export async function checksumOf(file: string): Promise<string> {
 
 async function firstFile(files: readonly string[]): Promise<string | undefined> {
   for (const file of files) {
-    const found = await stat(file).catch(() => undefined)
-    if (found?.isFile() === true) return file
+    const stats = await stat(file).catch(() => undefined)
+    if (stats?.isFile() === true) return file
   }
   return undefined
 }

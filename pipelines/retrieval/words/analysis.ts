@@ -71,13 +71,13 @@ export function analyse(text: string): Token[] {
 
 /** Returns the tokens of a run, with positions from its start. Most come from the cache, because texts repeat their words. */
 function tokensOf(run: string): readonly Token[] {
-  const known = runs.get(run)
-  if (known !== undefined) return known
-  const made: Token[] = []
-  if (IS_UNSPACED.test(run)) analyseUnspaced(run, made)
-  else analyseRun(run, 0, made)
-  if (run.length <= LONGEST) runs.set(run, made)
-  return made
+  const cachedTokens = runs.get(run)
+  if (cachedTokens !== undefined) return cachedTokens
+  const tokens: Token[] = []
+  if (IS_UNSPACED.test(run)) analyseUnspaced(run, tokens)
+  else analyseRun(run, 0, tokens)
+  if (run.length <= LONGEST) runs.set(run, tokens)
+  return tokens
 }
 
 /** Adds a term for each pair of adjacent letters, because words are not separated, and one for each letter, for queries of one. */
@@ -109,9 +109,9 @@ function analyseRun(run: string, start: number, tokens: Token[]): void {
  */
 function compounds(run: string): Iterable<readonly [from: number, to: number]> {
   if (run.length > LONGEST) return []
-  const found = new Map<string, readonly [number, number]>()
+  const ranges = new Map<string, readonly [number, number]>()
   const add = (from: number, to: number): void => {
-    if (JOINED.test(run.slice(from, to))) found.set(`${String(from)} ${String(to)}`, [from, to])
+    if (JOINED.test(run.slice(from, to))) ranges.set(`${String(from)} ${String(to)}`, [from, to])
   }
   let from = 0
   add(0, run.length)
@@ -122,7 +122,7 @@ function compounds(run: string): Iterable<readonly [from: number, to: number]> {
     from = index + slash.length
     add(from, run.length)
   }
-  return found.values()
+  return ranges.values()
 }
 
 /** Adds the terms of a segment, whose only punctuation is underscores: `getBlockHash`, `tx_index`, `P2MR`, `word`. */

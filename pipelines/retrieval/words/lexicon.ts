@@ -25,8 +25,8 @@ export class Lexicon {
 
   /** Returns the number of a term, a new one if it has none. */
   number(term: string): number {
-    const known = this.#ids.get(term)
-    if (known !== undefined) return known
+    const existing = this.#ids.get(term)
+    if (existing !== undefined) return existing
     const id = this.#ids.size
     this.#ids.set(term, id)
     return id

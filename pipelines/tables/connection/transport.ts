@@ -64,12 +64,12 @@ export class Transport {
     const { protocol, hostname, port, username, password } = new URL(url)
     const isTls = protocol === 'https:'
     const login = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
-    const kept = { keepAlive: true, maxSockets: MAX_CONNECTIONS, timeout: IDLE_MS }
+    const options = { keepAlive: true, maxSockets: MAX_CONNECTIONS, timeout: IDLE_MS }
     this.#database = database
     this.#refusal = refusal
     this.#request = isTls ? tlsRequest : request
     this.#options = {
-      agent: isTls ? new TlsAgent(kept) : new Agent(kept),
+      agent: isTls ? new TlsAgent(options) : new Agent(options),
       // The URL has brackets around an IPv6 address.
       hostname: hostname.replaceAll(/[[\]]/g, ''),
       port,

@@ -145,8 +145,8 @@ async function addBalances(
      GROUP BY script_hash HAVING received > sent SETTINGS optimize_aggregation_in_order = 1`,
   )
   const hashes = last.map(({ hash }) => hash)
-  const known = await SCRIPT.queryByKeys(db, `FROM scripts WHERE script_hash IN ${KEYS20}`, hashes)
-  const scripts = new Map(known.map(({ scriptHash, script }) => [scriptHash, script]))
+  const scriptRows = await SCRIPT.queryByKeys(db, `FROM scripts WHERE script_hash IN ${KEYS20}`, hashes)
+  const scripts = new Map(scriptRows.map(({ scriptHash, script }) => [scriptHash, script]))
   for (const { hash, received, sent, txs, dilithium } of last) {
     const script = scripts.get(hash)
     const address = script === undefined ? undefined : addressOf(script, network)
@@ -241,10 +241,10 @@ async function number(db: Database, build: Build, most: number): Promise<Build |
     `SELECT uniqExact(rank) AS rows, max(rank) AS last FROM ranked_balances
      WHERE ${isOf(build)} AND rank > ${String(done)} AND rank <= ${String(done + most)}`,
   )
-  const given = Number(row?.rows ?? 0)
-  if (given > 0 && Number(row?.last) !== done + given) throw new Error(`the ranking of ${hash} is incomplete`)
-  if (given === most) return { ...build, done: done + given }
-  return { height, hash, size: await assertComplete(db, build, done + given) }
+  const rows = Number(row?.rows ?? 0)
+  if (rows > 0 && Number(row?.last) !== done + rows) throw new Error(`the ranking of ${hash} is incomplete`)
+  if (rows === most) return { ...build, done: done + rows }
+  return { height, hash, size: await assertComplete(db, build, done + rows) }
 }
 
 /** @throws Error if the block has another number of funded addresses: steps were lost. */

@@ -143,8 +143,8 @@ export async function announcedRankings(db: Querier): Promise<Ranking[]> {
  */
 export async function dropRankings(db: Database, rankings: readonly Ranking[]): Promise<void> {
   if (rankings.length === 0) return
-  const named = rankings.map(({ height, hash }) => `(${String(height)}, unhex('${hash}'))`)
-  const among = `(height, block_hash) IN (${named.join(', ')})`
+  const keys = rankings.map(({ height, hash }) => `(${String(height)}, unhex('${hash}'))`)
+  const among = `(height, block_hash) IN (${keys.join(', ')})`
   await onEachShard(db, 'rankings', (local) => `DELETE FROM ${local} WHERE ${among}`)
 }
 

@@ -85,16 +85,16 @@ export async function unspentPage(
   const counted = `SELECT uniqExact(${SPENT_OUTPUT}) AS gone ${spentAbove(of.filter)}`
   const spent = Number((await db.query<{ gone: string }>(counted, params))[0]?.gone ?? 0)
   const fresh = total - (list.size - spent)
-  const wanted = Math.min(limit, total - offset)
+  const count = Math.min(limit, total - offset)
   const first = offset < fresh ? await created(db, of, list, Math.min(limit, fresh - offset), offset) : []
   const rest = await listed(db, of, list, {
-    limit: wanted - first.length,
+    limit: count - first.length,
     offset: Math.max(0, offset - fresh),
     spent,
   })
-  const found = [...first, ...rest]
+  const outputs = [...first, ...rest]
   // The list is damaged or is being dropped. The rows of the outputs themselves are complete.
-  return found.length === wanted && fresh >= 0 ? found : created(db, of, NO_LIST, limit, offset)
+  return outputs.length === count && fresh >= 0 ? outputs : created(db, of, NO_LIST, limit, offset)
 }
 
 interface Row {
@@ -224,13 +224,13 @@ export async function busyScripts(
   const to = Math.min(from + ranges, SCRIPT_RANGES)
   const edge = (value: number): string =>
     `toFixedString(unhex('${value.toString(16).padStart(4, '0').padEnd(40, '0')}'), 20)`
-  const found = await db.query<{ script: string }>(
+  const scripts = await db.query<{ script: string }>(
     `SELECT lower(hex(script_hash)) AS script FROM script_outputs
      WHERE script_hash >= ${edge(from)} ${to === SCRIPT_RANGES ? '' : `AND script_hash < ${edge(to)}`}
      GROUP BY script_hash HAVING count() >= ${String(tail)} ORDER BY count() DESC LIMIT ${String(most)}
      SETTINGS optimize_aggregation_in_order = 1`,
   )
-  return { scripts: found.map(({ script }) => script), to }
+  return { scripts: scripts.map(({ script }) => script), to }
 }
 
 /** The time for which a superseded list is kept for readers that chose it earlier: longer than any query may take. */

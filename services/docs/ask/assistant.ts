@@ -106,14 +106,12 @@ const NOT_COVERED = /\bdocumentation does(?: not|n['’]t) (?:tell|say|mention|c
 function cite(answer: string, { sources }: Evidence): Pick<Answered, 'answer' | 'sources'> {
   const numbers = new Map<number, number>()
   const renumber = (_: string, space: string, list: string): string => {
-    const named = list
+    const ids = list
       .split(',')
       .map(Number)
       .filter((number) => number >= 1 && number <= sources.length)
-    for (const number of named) if (!numbers.has(number)) numbers.set(number, numbers.size + 1)
-    return named.length === 0
-      ? ''
-      : space + named.map((number) => `[${String(numbers.get(number))}]`).join('')
+    for (const number of ids) if (!numbers.has(number)) numbers.set(number, numbers.size + 1)
+    return ids.length === 0 ? '' : space + ids.map((number) => `[${String(numbers.get(number))}]`).join('')
   }
   // Numbers in code are not citations. Every second part is code.
   const renumbered = answer

@@ -47,13 +47,13 @@ export async function gatherEvidence(
   turns: readonly Turn[],
   signal: AbortSignal,
 ): Promise<Evidence> {
-  const found = await Promise.all(
+  const results = await Promise.all(
     queriesOf(turns).map((query) => retrieval.passages(query, MAX_PASSAGES, signal)),
   )
-  const strengths = found.map(({ passages, unknownNames }) => strengthOf(passages, unknownNames))
+  const strengths = results.map(({ passages, unknownNames }) => strengthOf(passages, unknownNames))
   const strength = STRENGTHS.findLast((each) => strengths.includes(each)) ?? 'none'
-  const ranking = found[0]?.ranking ?? Ranking.UNSPECIFIED
-  return { ...numbered(interleave(found.map(({ passages }) => passages))), strength, ranking }
+  const ranking = results[0]?.ranking ?? Ranking.UNSPECIFIED
+  return { ...numbered(interleave(results.map(({ passages }) => passages))), strength, ranking }
 }
 
 /** Returns the queries of a conversation: its last question and, if that is short, also both of the last questions together. */

@@ -21,11 +21,11 @@ export function excerpt(markdown: string, question: string): string {
   if (best === undefined) return markdown
   const before = best.code && all[at - 1]?.code === false ? [all[at - 1]] : []
   const after = !best.code && all[at + 1]?.code === true ? [all[at + 1]] : []
-  const taken = [...before, best, ...after].flatMap((block) =>
+  const parts = [...before, best, ...after].flatMap((block) =>
     block === undefined ? [] : [shorten(block, terms)],
   )
-  const left = all.length > taken.length ? ['…'] : []
-  return [...taken, ...left].join('\n\n')
+  const left = all.length > parts.length ? ['…'] : []
+  return [...parts, ...left].join('\n\n')
 }
 
 function shorten({ text, code }: MarkdownBlock, terms: ReadonlySet<string>): string {

@@ -46,10 +46,10 @@ const instructionFor = (strength: Strength): string =>
 
 /** Returns the latest turns that fit, starting with one of the user. */
 function recent(turns: readonly Turn[]): readonly Turn[] {
-  const written = turns.filter(({ text }) => text.trim() !== '')
+  const messages = turns.filter(({ text }) => text.trim() !== '')
   let length = 0
-  const from = written.findLastIndex(({ text }) => (length += text.length) > MAX_HISTORY) + 1
-  const fitting = written.slice(from)
+  const from = messages.findLastIndex(({ text }) => (length += text.length) > MAX_HISTORY) + 1
+  const fitting = messages.slice(from)
   return fitting.slice(
     Math.max(
       0,

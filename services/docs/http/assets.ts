@@ -48,8 +48,8 @@ export function assetEndpoint(assets: Assets): Endpoint {
         const asset = assets.get(segments[1] ?? '')
         if (asset === undefined || segments.length !== 2) throw new Refusal('HW_NOT_FOUND', 'Not Found')
         const { body, type, etag } = asset
-        const kept = query.has('v') ? { 'cache-control': 'public, max-age=31536000, immutable' } : {}
-        return { status: 200, type, body, headers: { etag, ...kept } }
+        const cacheHeaders = query.has('v') ? { 'cache-control': 'public, max-age=31536000, immutable' } : {}
+        return { status: 200, type, body, headers: { etag, ...cacheHeaders } }
       },
     },
   }

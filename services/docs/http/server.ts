@@ -184,11 +184,11 @@ const compressed = new LRUCache<string, Buffer>({
 /** Returns a body in a coding. @param etag identifies the body; empty if it is not cached. */
 async function coded(body: Buffer, coding: Coding, etag: string): Promise<Buffer> {
   const key = `${coding} ${etag}`
-  const known = etag === '' ? undefined : compressed.get(key)
-  if (known !== undefined) return known
-  const made = await compress(body, coding)
-  if (etag !== '') compressed.set(key, made)
-  return made
+  const cachedBody = etag === '' ? undefined : compressed.get(key)
+  if (cachedBody !== undefined) return cachedBody
+  const result = await compress(body, coding)
+  if (etag !== '') compressed.set(key, result)
+  return result
 }
 
 async function write(req: IncomingMessage, res: ServerResponse, reply: Reply): Promise<void> {

@@ -12,7 +12,7 @@ interface Kept {
 /** A cache of answers that are valid until the content changes. */
 export class Versioned {
   readonly #content: Content
-  readonly #kept = new LRUCache<string, Kept, () => string>({
+  readonly #cache = new LRUCache<string, Kept, () => string>({
     maxSize: MAX_BYTES,
     sizeCalculation: ({ body }, key) => 2 * (body.length + key.length) + 100,
     memoMethod: (_key, _stale, { context: make }) => {
@@ -30,9 +30,9 @@ export class Versioned {
   take(key: string, make: () => string): [body: string, headers: { etag: string }] {
     if (this.#version !== this.#content.version) {
       this.#version = this.#content.version
-      this.#kept.clear()
+      this.#cache.clear()
     }
-    const { body, etag } = this.#kept.memo(key, { context: make })
+    const { body, etag } = this.#cache.memo(key, { context: make })
     return [body, { etag }]
   }
 }

@@ -11,7 +11,7 @@ const MAX_BYTES = 8 * 2 ** 20
 export class Bodies {
   readonly #logger: Logger
   readonly #thread = new BoundedThread<Rendered, string>('services/docs/pages/render-thread')
-  readonly #kept = new LRUCache<string, Html, Page>({
+  readonly #cache = new LRUCache<string, Html, Page>({
     maxSize: MAX_BYTES,
     sizeCalculation: ({ text }) => 2 * text.length + 100,
     fetchMethod: (_hash, _old, { context }) => this.#render(context),
@@ -23,7 +23,7 @@ export class Bodies {
 
   /** Returns the HTML of a page. If rendering takes too much memory or time, that is its Markdown as plain text. */
   of(page: Page): Promise<Html> {
-    return this.#kept.forceFetch(page.hash, { context: page })
+    return this.#cache.forceFetch(page.hash, { context: page })
   }
 
   close(): void {

@@ -19,9 +19,9 @@ const element = (tagName: string, properties: Properties, children: ElementConte
 export function containerElement(state: State, { kind, variant, label, children }: Container): Element {
   const dataPart = kind === 'callout' ? `callout ${variant ?? 'note'}` : kind
   const content = state.all({ type: 'root', children })
-  const shown = state.all({ type: 'paragraph', children: label })
+  const contents = state.all({ type: 'paragraph', children: label })
   return element('div', { dataPart }, [
-    ...(label.length === 0 ? [] : [element('p', { dataPart: 'label' }, shown)]),
+    ...(label.length === 0 ? [] : [element('p', { dataPart: 'label' }, contents)]),
     ...content,
   ])
 }

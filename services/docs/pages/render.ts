@@ -113,7 +113,7 @@ function markExternal(link: Element): void {
 /** Replaces the images of a link by their texts, because links cannot be nested. */
 function nameImages(link: Element): void {
   visit(link, { tagName: 'img' }, (image, index, parent) => {
-    if (parent !== undefined && index !== undefined) parent.children[index] = shown(image)
+    if (parent !== undefined && index !== undefined) parent.children[index] = textOf(image)
   })
 }
 
@@ -122,11 +122,11 @@ function replacement(image: Element): Element {
   const { src } = image.properties
   const isLink = typeof src === 'string' && /^https?:/i.test(src)
   return isLink
-    ? wrap('a', { href: src, rel: ['noopener', 'noreferrer'] }, [shown(image)])
-    : wrap('em', {}, [shown(image)])
+    ? wrap('a', { href: src, rel: ['noopener', 'noreferrer'] }, [textOf(image)])
+    : wrap('em', {}, [textOf(image)])
 }
 
-const shown = ({ properties: { alt } }: Element): Text => ({
+const textOf = ({ properties: { alt } }: Element): Text => ({
   type: 'text',
   value: typeof alt === 'string' && alt !== '' ? alt : 'Picture',
 })

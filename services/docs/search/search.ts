@@ -27,12 +27,15 @@ export const lexicalHeader = (ranking: Ranking): Readonly<Record<string, string>
   ranking === Ranking.LEXICAL ? { 'x-retrieval': 'lexical' } : {}
 
 /** Handles `GET /api/search?query=…&limit=…&tag=…`. */
-export async function search(retrieval: Retrieval, { query: given, disconnected }: Incoming): Promise<Reply> {
-  const query = given.get('query') ?? ''
-  const limit = limitOf(given.get('limit'))
+export async function search(
+  retrieval: Retrieval,
+  { query: params, disconnected }: Incoming,
+): Promise<Reply> {
+  const query = params.get('query') ?? ''
+  const limit = limitOf(params.get('limit'))
   if (query.trim() === '') return json([], NO_STORE)
-  const found = await retrieval.search({ query, limit, tag: given.get('tag') ?? '' }, disconnected)
-  return json(searchItems(found, limit), { ...NO_STORE, ...lexicalHeader(found.ranking) })
+  const result = await retrieval.search({ query, limit, tag: params.get('tag') ?? '' }, disconnected)
+  return json(searchItems(result, limit), { ...NO_STORE, ...lexicalHeader(result.ranking) })
 }
 
 /** Returns pages, each followed by its hits. */
@@ -53,9 +56,9 @@ function itemsOf({ url, title, titleMarks, breadcrumbs, hits }: PageHits): Searc
   return [page, ...items]
 }
 
-function limitOf(given: string | null): number {
-  if (given === null || given === '') return MAX_ITEMS
-  const limit = /^\d{1,4}$/.test(given) ? Number(given) : 0
+function limitOf(param: string | null): number {
+  if (param === null || param === '') return MAX_ITEMS
+  const limit = /^\d{1,4}$/.test(param) ? Number(param) : 0
   if (limit < 1 || limit > MAX_ITEMS)
     throw new Refusal('HW_INVALID_ARGUMENT', `limit must be an integer from 1 to ${String(MAX_ITEMS)}`)
   return limit

@@ -50,23 +50,23 @@ export class BlockDraft {
    * worth more than the inputs.
    */
   add(tx: SimTx): bigint {
-    const taken: Coin[] = []
+    const coins: Coin[] = []
     let fee = -sumOf(tx.outputs)
     for (const input of tx.inputs) {
       const coin = this.coins.remove(input.prevTxid, input.prevVout)
       if (coin === undefined) {
-        this.#giveBack(taken)
+        this.#giveBack(coins)
         throw new Error(`${tx.txid} spends ${input.prevTxid}:${String(input.prevVout)}, which is not unspent`)
       }
-      taken.push(coin)
+      coins.push(coin)
       fee += coin.value
     }
     if (fee < 0n) {
-      this.#giveBack(taken)
+      this.#giveBack(coins)
       throw new Error(`${tx.txid} pays out ${String(-fee)} more than it takes in`)
     }
     addOutputs(this.coins, tx, this.height)
-    for (const coin of taken) this.spent.push(coin)
+    for (const coin of coins) this.spent.push(coin)
     this.txs.push(tx)
     this.fees += fee
     return fee
@@ -122,8 +122,8 @@ export class BlockDraft {
     return Buffer.concat([COMMITMENT, sha256d(Buffer.concat([root, RESERVED]))])
   }
 
-  #giveBack(taken: readonly Coin[]): void {
-    for (const coin of taken.toReversed()) this.coins.add(coin)
+  #giveBack(coins: readonly Coin[]): void {
+    for (const coin of coins.toReversed()) this.coins.add(coin)
   }
 }
 

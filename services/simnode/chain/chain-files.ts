@@ -75,12 +75,12 @@ function readSnapshot(chain: SimChain, directory: string): void {
 
 function claim(directory: string, identity: string): void {
   const file = join(directory, 'chain.json')
-  const held = existsSync(file) ? readFileSync(file, 'utf8') : undefined
-  const wanted = `${JSON.stringify({ identity })}\n`
-  if (held === undefined) writeFileSync(file, wanted)
-  else if (held !== wanted) {
+  const content = existsSync(file) ? readFileSync(file, 'utf8') : undefined
+  const expected = `${JSON.stringify({ identity })}\n`
+  if (content === undefined) writeFileSync(file, expected)
+  else if (content !== expected) {
     throw new StartRefused(
-      `${directory} contains another chain (${held.trim()}, wanted ${wanted.trim()}): use another folder, or delete its contents`,
+      `${directory} contains another chain (${content.trim()}, wanted ${expected.trim()}): use another folder, or delete its contents`,
     )
   }
 }

@@ -28,7 +28,7 @@ export class FileStore implements BlockStore {
   #pending: Buffer[] = []
   #pendingStart = 0
   #records: Buffer[] = []
-  readonly #found: StoredHead[] = []
+  readonly #heads: StoredHead[] = []
   #foundTip = -1
   bytes = 0
 
@@ -72,7 +72,7 @@ export class FileStore implements BlockStore {
   }
 
   heads(): { blocks: StoredHead[]; tip: number } {
-    return { blocks: this.#found, tip: this.#foundTip }
+    return { blocks: this.#heads, tip: this.#foundTip }
   }
 
   flush(): void {
@@ -103,7 +103,7 @@ export class FileStore implements BlockStore {
       const raw = records.readUInt32LE(at + 56)
       const undo = records.readUInt32LE(at + 60)
       if (this.#end + raw + undo > size) break
-      this.#found.push({
+      this.#heads.push({
         hash: records.toString('hex', at, at + 32),
         parent,
         height,

@@ -32,8 +32,8 @@ export function miningPools(keyring: Keyring): MiningPool[] {
 
 /** Returns the outputs of the coinbase before the witness commitment. */
 export function payout(pool: MiningPool, value: bigint): TxOutput[] {
-  const paid = { value, script: pool.script }
-  return pool.preamble === undefined ? [paid] : [{ value: 0n, script: pool.preamble }, paid]
+  const output = { value, script: pool.script }
+  return pool.preamble === undefined ? [output] : [{ value: 0n, script: pool.preamble }, output]
 }
 
 /** Returns the coinbase script: the height (BIP 34), the pool's tag, and an extra nonce, so that two blocks at one height differ. */

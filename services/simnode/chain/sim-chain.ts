@@ -237,8 +237,8 @@ export class SimChain {
   output({ txid, vout }: OutPoint): TxOutput | undefined {
     const coin = this.coins.get(txid, vout)
     if (coin !== undefined) return coin
-    const found = this.findTx(txid)
-    return found?.content.txs[found.index]?.outputs[vout]
+    const location = this.findTx(txid)
+    return location?.content.txs[location.index]?.outputs[vout]
   }
 
   /** Returns the tip and the last block of every other branch, each with the number of blocks above the fork point. */

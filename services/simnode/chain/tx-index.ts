@@ -4,7 +4,7 @@
  */
 export class TxIndex {
   /** Numbers of blocks by mark (the first 32 bits of a txid); most marks have one. */
-  readonly #found = new Map<number, number | readonly number[]>()
+  readonly #blocks = new Map<number, number | readonly number[]>()
   /** The number of blocks whose transactions were added. */
   blocks = 0
 
@@ -15,18 +15,18 @@ export class TxIndex {
   }
 
   put(mark: number, block: number): void {
-    const known = this.#found.get(mark)
-    this.#found.set(mark, known === undefined ? block : [known, block].flat())
+    const blocks = this.#blocks.get(mark)
+    this.#blocks.set(mark, blocks === undefined ? block : [blocks, block].flat())
   }
 
   /** Returns the numbers of the blocks that may contain the transaction. */
   candidates(txid: string): readonly number[] {
-    return [this.#found.get(markOf(txid)) ?? []].flat()
+    return [this.#blocks.get(markOf(txid)) ?? []].flat()
   }
 
   /** Yields all entries. */
   *entries(): Generator<readonly [mark: number, block: number]> {
-    for (const [mark, found] of this.#found) for (const block of [found].flat()) yield [mark, block]
+    for (const [mark, blocks] of this.#blocks) for (const block of [blocks].flat()) yield [mark, block]
   }
 }
 

@@ -31,14 +31,14 @@ const REPLACEABLE = 0xfffffffd
 export function rejection(tx: SimTx, chain: SimChain, mempool: Mempool): Rejection | Acceptance {
   const malformed = malformation(tx, chain)
   if (malformed !== undefined) return { reason: malformed }
-  const known = mempool.get(tx.txid)?.tx.wtxid
-  if (known !== undefined)
+  const wtxid = mempool.get(tx.txid)?.tx.wtxid
+  if (wtxid !== undefined)
     return {
-      reason: known === tx.wtxid ? 'txn-already-in-mempool' : 'txn-same-nonwitness-data-in-mempool',
+      reason: wtxid === tx.wtxid ? 'txn-already-in-mempool' : 'txn-same-nonwitness-data-in-mempool',
     }
-  const found = inputsOf(tx, chain, mempool)
-  if ('reason' in found) return found
-  const { spends, parents, conflicts } = found
+  const inputs = inputsOf(tx, chain, mempool)
+  if ('reason' in inputs) return inputs
+  const { spends, parents, conflicts } = inputs
   const value = sumOf(tx.outputs)
   const available = sumOf(spends)
   if (available < value) {
@@ -56,8 +56,8 @@ export function rejection(tx: SimTx, chain: SimChain, mempool: Mempool): Rejecti
     }
   const replaced = new Set([...conflicts].flatMap((each) => [...mempool.withDescendants(each)]))
   if ([...ancestors].some((each) => replaced.has(each))) return { reason: `bad-txns-spends-conflicting-tx` }
-  const paid = [...replaced].reduce((sum, each) => sum + each.fee, 0n)
-  if (replaced.size > 0 && fee < paid + least)
+  const fees = [...replaced].reduce((sum, each) => sum + each.fee, 0n)
+  if (replaced.size > 0 && fee < fees + least)
     return { reason: `insufficient fee, rejecting replacement ${tx.txid}` }
   return { fee, weight, replaced: [...conflicts] }
 }

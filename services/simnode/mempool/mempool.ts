@@ -102,9 +102,9 @@ export class Mempool {
 
   /** Removes a transaction with its descendants. @returns the removed entries, children last. */
   drop(entry: MempoolEntry): MempoolEntry[] {
-    const gone = [...this.withDescendants(entry)]
-    for (const each of gone.toReversed()) this.#unlink(each)
-    return gone
+    const removed = [...this.withDescendants(entry)]
+    for (const each of removed.toReversed()) this.#unlink(each)
+    return removed
   }
 
   /** Returns the transaction and its unconfirmed descendants, parents before children. */
@@ -120,15 +120,15 @@ export class Mempool {
   /** Returns up to `count` transactions for a block, the highest fee rates first, but never a child before its parents. */
   best(count: number): SimTx[] {
     const byRate = [...this.#entries.values()].sort((a, b) => rateOf(b) - rateOf(a))
-    const chosen = new Set<MempoolEntry>()
+    const entries = new Set<MempoolEntry>()
     for (const entry of byRate) {
-      if (chosen.size >= count) break
-      if (chosen.has(entry)) continue
+      if (entries.size >= count) break
+      if (entries.has(entry)) continue
       const family = this.withAncestors(entry)
-      if (chosen.size + [...family].filter((each) => !chosen.has(each)).length > count) continue
-      for (const each of family) chosen.add(each)
+      if (entries.size + [...family].filter((each) => !entries.has(each)).length > count) continue
+      for (const each of family) entries.add(each)
     }
-    return [...chosen].map((entry) => entry.tx)
+    return [...entries].map((entry) => entry.tx)
   }
 
   /**

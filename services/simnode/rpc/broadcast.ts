@@ -53,10 +53,10 @@ const codeOf = ({ reason }: Rejection): number =>
   reason === 'bad-txns-inputs-missingorspent' ? TRANSACTION_ERROR : TRANSACTION_REJECTED
 
 /** Returns for each transaction whether the mempool would accept it, as JSON; changes nothing. */
-export function testMempoolAccept({ chain, mempool }: Simulation, [given]: Params): string {
-  if (!Array.isArray(given) || given.length !== 1)
+export function testMempoolAccept({ chain, mempool }: Simulation, [rawTxs]: Params): string {
+  if (!Array.isArray(rawTxs) || rawTxs.length !== 1)
     throw new JsonRpcError(TYPE_ERROR, 'Array must contain exactly 1 transaction.')
-  const tx = decode(given[0])
+  const tx = decode(rawTxs[0])
   if (tx === undefined) throw new JsonRpcError(DESERIALIZATION_ERROR, DECODE_FAILED)
   const ids = `"txid":"${tx.txid}","wtxid":"${tx.wtxid}"`
   const verdict = rejection(tx, chain, mempool)

@@ -64,9 +64,9 @@ export class Rpc {
 
   /** Calls a method. @returns the result as JSON. @throws JsonRpcError */
   call(method: string, params: Params): string {
-    const found = this.#methods.get(method)
-    if (found === undefined) throw new JsonRpcError(METHOD_NOT_FOUND, 'Method not found')
-    return found(params)
+    const handler = this.#methods.get(method)
+    if (handler === undefined) throw new JsonRpcError(METHOD_NOT_FOUND, 'Method not found')
+    return handler(params)
   }
 
   get #chain(): Simulation['chain'] {
@@ -140,18 +140,18 @@ export class Rpc {
     if (entry !== undefined) {
       return level === 0 ? `"${entry.tx.raw.toString('hex')}"` : `${openTxJson(entry.tx, this.#scripts)}}`
     }
-    const found = this.#chain.findTx(txid)
-    const tx = found?.content.txs[found.index]
-    if (found === undefined || tx === undefined || found.block.height === 0) {
+    const location = this.#chain.findTx(txid)
+    const tx = location?.content.txs[location.index]
+    if (location === undefined || tx === undefined || location.block.height === 0) {
       throw new JsonRpcError(
         NOT_FOUND,
         'No such mempool or blockchain transaction. Use gettransaction for wallet transactions.',
       )
     }
     if (level === 0) return `"${tx.raw.toString('hex')}"`
-    const { block } = found
+    const { block } = location
     const active = this.#chain.isActive(block)
-    const spent = level >= 2 ? spentBy(found.content, found.index) : undefined
+    const spent = level >= 2 ? spentBy(location.content, location.index) : undefined
     const times = `,"time":${String(block.time)},"blocktime":${String(block.time)}`
     return (
       `${openTxJson(tx, this.#scripts, { spent, withPrevouts: level >= 2 })},"blockhash":"${block.hash}",` +
@@ -186,14 +186,14 @@ export class Rpc {
     if (action !== 'start') return action === 'status' ? 'null' : 'false'
     if (!Array.isArray(objects))
       throw new JsonRpcError(INVALID_PARAMETER, 'scanobjects argument is required for the start action')
-    const wanted = new Map(
+    const scripts = new Map(
       objects.map((each) => [scriptToScan(each, this.#chain.network).toString('latin1'), true]),
     )
     const { tip, coins: set } = this.#chain
     const unspents: string[] = []
     let total = 0n
     for (const coin of set.coins) {
-      if (!wanted.has(coin.script.toString('latin1'))) continue
+      if (!scripts.has(coin.script.toString('latin1'))) continue
       total += coin.value
       unspents.push(
         `{"txid":"${coin.txid}","vout":${String(coin.vout)},"scriptPubKey":"${coin.script.toString('hex')}",` +

@@ -28,13 +28,13 @@ const NAMES: Readonly<Record<number, string>> = {
 }
 
 /** The maximum number of scripts whose JSON is cached. */
-const KEPT = 60_000
+const CACHED_SCRIPTS = 60_000
 
 /** JSON of scripts on one network, with a cache: encoding an address costs more than the rest of an output. */
 export class ScriptJson {
   /** JSON by the bytes of the script as latin1. */
-  readonly #kept = new LRUCache<string, string>({
-    max: KEPT,
+  readonly #cache = new LRUCache<string, string>({
+    max: CACHED_SCRIPTS,
     memoMethod: (script) => this.#scriptPubKey(Buffer.from(script, 'latin1')),
   })
 
@@ -49,7 +49,7 @@ export class ScriptJson {
 
   /** Returns the value of a `scriptPubKey` key. */
   scriptPubKey(script: Buffer): string {
-    return this.#kept.memo(script.toString('latin1'))
+    return this.#cache.memo(script.toString('latin1'))
   }
 
   /** Returns the descriptor that the node infers for a script. */
@@ -145,7 +145,7 @@ export function withChecksum(descriptor: string): string {
   if (grouped > 0) feed(group)
   for (let at = 0; at < 8; at++) feed(0)
   checksum ^= 1n
-  let written = ''
-  for (let at = 7n; at >= 0n; at--) written += CHECKSUM_CHARSET[Number((checksum >> (5n * at)) & 31n)] ?? ''
-  return `${descriptor}#${written}`
+  let text = ''
+  for (let at = 7n; at >= 0n; at--) text += CHECKSUM_CHARSET[Number((checksum >> (5n * at)) & 31n)] ?? ''
+  return `${descriptor}#${text}`
 }

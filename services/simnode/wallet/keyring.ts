@@ -81,7 +81,7 @@ const TEST_OWNERS = 1_000_000_000
 export class Keyring {
   readonly #owners: (Owner | undefined)[] = []
   readonly #byScript = new Map<string, Owner>()
-  #known = 0
+  #count = 0
 
   constructor(
     readonly seed: string,
@@ -110,7 +110,7 @@ export class Keyring {
 
   /** Returns the owner of a script, among the first `population` owners and the owners that were requested by kind. */
   find(script: Buffer, population: number): Owner | undefined {
-    while (this.#known < population) this.owner(this.#known++)
+    while (this.#count < population) this.owner(this.#count++)
     return this.#byScript.get(script.toString('latin1'))
   }
 
