@@ -25,3 +25,6 @@ type Literals<N extends readonly string[]> = { -readonly [K in keyof N]: TLitera
 export const oneOf = <const N extends readonly string[]>(names: N, description: string) =>
   Type.Union(names.map((name) => Type.Literal(name)) as unknown as [...Literals<N>], { description })
 export const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
+
+export const Total = int('total number of items')
+export const Limit = int('maximum number of items')

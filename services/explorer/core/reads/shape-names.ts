@@ -1,14 +1,12 @@
 import { KindGuard, type TObject, type TSchema } from '@sinclair/typebox'
 import * as shapes from './shapes.js'
 
-const { paged: _paged, continued: _continued, windowed: _windowed, listed: _listed, ...named } = shapes
-
+export type ShapeName = keyof typeof shapes
 /** The shapes by name. A schema that is a shape becomes a named type in every description of the API. */
-export const SHAPES: Readonly<Record<ShapeName, TObject>> = named
-export type ShapeName = Exclude<keyof typeof shapes, 'paged' | 'continued' | 'windowed' | 'listed'>
+export const SHAPES: Readonly<Record<ShapeName, TObject>> = shapes
 
 const NAMES = new Map<TSchema, ShapeName>(
-  Object.entries(named).map(([name, schema]) => [schema, name as ShapeName]),
+  Object.entries(SHAPES).map(([name, schema]) => [schema, name as ShapeName]),
 )
 
 /** Returns the name of a shape; undefined for other schemas. */

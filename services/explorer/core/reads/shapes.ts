@@ -1,4 +1,4 @@
-import { Type, type Static, type TSchema } from '@sinclair/typebox'
+import { Type, type Static } from '@sinclair/typebox'
 import { COINBASE_MATURITY } from '../../../../pipelines/chain/networks.js'
 import {
   Address,
@@ -11,6 +11,7 @@ import {
   Height,
   Hex,
   int,
+  Limit,
   list,
   long,
   MinedAt,
@@ -19,6 +20,7 @@ import {
   SignedAmount,
   text,
   Time,
+  Total,
   word,
 } from './fields.js'
 import './formats.js'
@@ -31,22 +33,6 @@ import './formats.js'
 const OWN_RATE = 'its fee by its size, base units per virtual byte, decimal'
 const EFFECTIVE_RATE =
   'fee rate of the package in which the projection of blocks takes it, base units per virtual byte, decimal'
-
-const itemsOf = <T extends TSchema>(item: T) => list(item, 'in the order of the read')
-const Total = int('total number of items')
-const Limit = int('maximum number of items')
-
-export const paged = <T extends TSchema>(item: T) =>
-  Type.Object({ items: itemsOf(item), total: Total, page: int('number of the page, from 1'), limit: Limit })
-/** Returns the shape of a paged list that can also be continued after its last item. */
-export const continued = <T extends TSchema>(item: T) =>
-  Type.Object({
-    ...paged(item).properties,
-    next_cursor: orNull(text('`cursor` of the request that continues this list; null at its end')),
-  })
-export const windowed = <T extends TSchema>(item: T) =>
-  Type.Object({ items: itemsOf(item), total: Total, limit: Limit, offset: int('items skipped') })
-export const listed = <T extends TSchema>(item: T) => Type.Object({ items: itemsOf(item), limit: Limit })
 
 export const NodeHealth = Type.Object({
   disk: Type.Object(

@@ -3,7 +3,8 @@ import { dateOf, dayOf, dayOfDate } from '../../../../../pipelines/chain/time.js
 import type { CanonicalBlocks } from '../../tables/canonical-blocks.js'
 import { address, date, limit } from '../arguments.js'
 import { declareRead, listFrom, type ReadContext } from '../read.js'
-import { BalanceItem, listed } from '../shapes.js'
+import { listed } from '../lists.js'
+import { BalanceItem } from '../shapes.js'
 import { requestedScript } from '../script.js'
 
 /** The totals of a script after some of its transactions. */

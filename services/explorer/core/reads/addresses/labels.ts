@@ -2,7 +2,8 @@ import { Type } from '@sinclair/typebox'
 import { address, limit } from '../arguments.js'
 import { declareRead, NEVER, NotFound } from '../read.js'
 import { requestedScript } from '../script.js'
-import { AddressLabel, listed } from '../shapes.js'
+import { listed } from '../lists.js'
+import { AddressLabel } from '../shapes.js'
 
 export const label = declareRead({
   name: 'label',

@@ -6,7 +6,8 @@ import { BLOCKS } from '../../../../../pipelines/tables/schema.js'
 import { type SelectedRow, Selection } from '../../../../../pipelines/tables/selection.js'
 import { limit } from '../arguments.js'
 import { declareRead, listFrom, type ReadContext } from '../read.js'
-import { BlockFees as BlockFeesShape, listed } from '../shapes.js'
+import { listed } from '../lists.js'
+import { BlockFees as BlockFeesShape } from '../shapes.js'
 
 const { height, block_tag, time, tx_count, weight, total_fees } = BLOCKS.columns
 const COLUMNS = { height, block_tag, time, tx_count, weight, total_fees }

@@ -12,7 +12,8 @@ import { type SelectedRow, Selection } from '../../../../../pipelines/tables/sel
 import { NO_WITNESS, transactionByTxid } from '../../tables/transactions.js'
 import { hash, limit, offset } from '../arguments.js'
 import { declareRead, listFrom, NEVER, NotFound, type ReadContext } from '../read.js'
-import { OpReturn, TransactionOpReturns, windowed } from '../shapes.js'
+import { windowed } from '../lists.js'
+import { OpReturn, TransactionOpReturns } from '../shapes.js'
 import { findTransaction } from './transaction-details.js'
 
 /** The size of a payload, in bytes, up to which a query for a list contains it. */

@@ -1,7 +1,8 @@
 import { SHOWN_HEADS } from '../../../../../pipelines/tables/writers.js'
 import { limit, page } from '../arguments.js'
 import { declareRead, type ReadContext } from '../read.js'
-import { paged, Reorg } from '../shapes.js'
+import { paged } from '../lists.js'
+import { Reorg } from '../shapes.js'
 
 interface Row {
   readonly tip: string

@@ -2,7 +2,8 @@ import { type Static, Type } from '@sinclair/typebox'
 import { addressesFrom, txidsFrom } from '../../tables/beginnings.js'
 import { limit } from '../arguments.js'
 import { declareRead, listFrom, type ReadContext } from '../read.js'
-import { listed, PrefixMatch } from '../shapes.js'
+import { listed } from '../lists.js'
+import { PrefixMatch } from '../shapes.js'
 
 /** The number of characters from which on a beginning is searched: fewer match by chance. */
 export const SHORTEST_PREFIX = 4

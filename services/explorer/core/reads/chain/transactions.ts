@@ -1,6 +1,7 @@
 import { hash, limit, witness } from '../arguments.js'
 import { declareRead, listFrom } from '../read.js'
-import { listed, Transaction } from '../shapes.js'
+import { listed } from '../lists.js'
+import { Transaction } from '../shapes.js'
 import { newestBlockTxs } from '../../tables/transactions.js'
 import { writtenList } from '../written-answer.js'
 import { transactionNow, transactionsAt } from './transaction-rows.js'

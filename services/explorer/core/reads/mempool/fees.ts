@@ -6,7 +6,8 @@ import { limit } from '../arguments.js'
 import type { RelayFees } from '../../state/state.js'
 import { blockFees, type BlockFees } from '../chain/fee-history.js'
 import { declareRead, type ReadContext } from '../read.js'
-import { listed, ProjectedBlock as ProjectedBlockShape, RecommendedFees } from '../shapes.js'
+import { listed } from '../lists.js'
+import { ProjectedBlock as ProjectedBlockShape, RecommendedFees } from '../shapes.js'
 
 /** The numbers of blocks for which a fee rate is recommended. */
 const TARGETS = [1, 3, 6, 12, MAX_PROJECTED_BLOCKS] as const

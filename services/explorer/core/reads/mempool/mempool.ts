@@ -3,7 +3,8 @@ import { feeRatesOf, type ShownTx } from '../../mempool/shown-tx.js'
 import { limit } from '../arguments.js'
 import { cursorOf, decodeCursor, encodeCursor } from '../cursor.js'
 import { declareRead } from '../read.js'
-import { listed, MempoolSummary, MempoolTransaction, MempoolTxids } from '../shapes.js'
+import { listed } from '../lists.js'
+import { MempoolSummary, MempoolTransaction, MempoolTxids } from '../shapes.js'
 
 export const mempoolSummary = declareRead({
   name: 'mempoolSummary',

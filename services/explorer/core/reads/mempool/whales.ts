@@ -3,7 +3,8 @@ import type { BlockTx } from '../../tables/tables.js'
 import { newestWhales } from '../../tables/transactions.js'
 import { amount, limit } from '../arguments.js'
 import { declareRead, type ReadContext } from '../read.js'
-import { listed, WhaleAlert } from '../shapes.js'
+import { listed } from '../lists.js'
+import { WhaleAlert } from '../shapes.js'
 import { type Alerting, confirmedAlerts, type BriefAlert, unconfirmedAlert } from './whale-rows.js'
 
 /** 1,000 coins in base units. */

@@ -8,7 +8,8 @@ import type { RecentBlock } from '../../state/recent-blocks.js'
 import { date, limit } from '../arguments.js'
 import { dailyHashrate, nextSecond } from './day-figures.js'
 import { BadArgument, declareRead, type ReadContext } from '../read.js'
-import { DifficultyItem, HashrateItem, listed, MiningPools, NetworkHashrate } from '../shapes.js'
+import { listed } from '../lists.js'
+import { DifficultyItem, HashrateItem, MiningPools, NetworkHashrate } from '../shapes.js'
 
 /** The maximum length of a series of difficulties: two weeks of one block a minute. */
 const MAX_DIFFICULTIES = 20_160

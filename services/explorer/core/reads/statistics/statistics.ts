@@ -5,16 +5,8 @@ import { richest } from '../../../../../pipelines/tables/lists/ranking.js'
 import { date, limit, page } from '../arguments.js'
 import { daily, nextSecond } from './day-figures.js'
 import { declareRead, NotBuiltYet } from '../read.js'
-import {
-  AdoptionItem,
-  DailyItem,
-  DilithiumStats,
-  listed,
-  paged,
-  RichListItem,
-  StatsSummary,
-  Supply,
-} from '../shapes.js'
+import { listed, paged } from '../lists.js'
+import { AdoptionItem, DailyItem, DilithiumStats, RichListItem, StatsSummary, Supply } from '../shapes.js'
 import { statsSummary } from './summary.js'
 import { scriptOf } from '../script.js'
 

@@ -4,7 +4,8 @@ import type { ScriptType } from '../../../../../pipelines/chain/script.js'
 import { valueByType as valuesOf } from '../../../../../pipelines/tables/lists/value-by-type.js'
 import { limit } from '../arguments.js'
 import { declareRead, NotBuiltYet } from '../read.js'
-import { listed, TypeValue } from '../shapes.js'
+import { listed } from '../lists.js'
+import { TypeValue } from '../shapes.js'
 
 type TypeValue = Static<typeof TypeValue>
 
