@@ -28,7 +28,7 @@ export async function measureMemory(logFolder: string): Promise<MemorySize> {
     if (txs.length === MEMPOOL_TXS) break
   }
   mempool.replace(txs, 0)
-  mempool.newest(MEMPOOL_TXS)
+  mempool.snapshot().newest(MEMPOOL_TXS)
   const { length: count } = txs
   const mempoolTxSize = txs.reduce((sum, tx) => sum + tx.size, 0) / count
   txs.length = 0
@@ -36,7 +36,8 @@ export async function measureMemory(logFolder: string): Promise<MemorySize> {
   const days = Array.from({ length: DAYS }, (_, day) => dayLike(day))
   const reported = await used()
   // Held until here.
-  if (mempool.size !== count || days.length !== DAYS) throw new Error('the measured objects no longer exist')
+  if (mempool.snapshot().size !== count || days.length !== DAYS)
+    throw new Error('the measured objects no longer exist')
   return { perMempoolTx: (filled - before) / count, mempoolTxSize, perDay: (reported - filled) / DAYS }
 }
 

@@ -26,11 +26,6 @@ export class UnreadResponses {
 
   constructor(private readonly maxBytes = MAX_BYTES) {}
 
-  /** The bytes that wait. */
-  get bytes(): number {
-    return this.#bytes
-  }
-
   /**
    * Counts a response that is about to be sent. If there are too many bytes, ends the calls that have waited longest.
    * @param end ends its call.

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, inject, it } from 'vitest'
 import { REGTEST } from '../../pipelines/chain/networks.js'
 import { addressOf } from '../../pipelines/chain/address.js'
-import { NaiveState } from '../../services/simnode/chain/naive-state.js'
+import { NaiveState } from '../harness/naive-state.js'
 import { type Simnode, startSimnode } from '../../services/simnode/node.js'
 import { buildChain, forkAt, type SimChain } from '../../services/simnode/chain/sim-chain.js'
 import type { SimTx } from '../../services/simnode/chain/sim-tx.js'

@@ -105,7 +105,7 @@ export class Metrics extends MetricSet {
       () => ['none', 'healing', 'refused'].indexOf(state.logDamage),
       'max',
     )
-    this.gauge('pool_transactions', 'Unconfirmed transactions.', () => state.mempool.size, 'max')
+    this.gauge('pool_transactions', 'Unconfirmed transactions.', () => state.mempool.snapshot().size, 'max')
     this.gauge(
       'audit_differences',
       'Differences between index and node found by the last continuous audit.',

@@ -9,7 +9,7 @@ import { ScriptChangesMaker } from '../../../pipelines/materialize/apply/script-
 import { NodeClient } from '../../../pipelines/node/client.js'
 import { Poller } from '../../../pipelines/poll/poller.js'
 import { decodeChainEvent } from '../../../pipelines/events/chain-event.js'
-import { NaiveState } from '../../../services/simnode/chain/naive-state.js'
+import { NaiveState } from '../../harness/naive-state.js'
 import type { SimBlock } from '../../../services/simnode/chain/sim-block.js'
 import type { SimTx } from '../../../services/simnode/chain/sim-tx.js'
 import { type Simnode, startSimnode } from '../../../services/simnode/node.js'

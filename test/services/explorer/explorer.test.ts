@@ -15,6 +15,7 @@ import { readFrames, TIMELINE } from '../../harness/recording.js'
 import { until } from '../../harness/until.js'
 import { isInUrl } from './edges.js'
 import { FeedClient } from './feed-client.js'
+import '../../harness/formats.js'
 
 /** A reorganisation of depth two; a transaction is in the mempool before and after it. */
 const REORG = 728

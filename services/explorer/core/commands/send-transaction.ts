@@ -71,6 +71,6 @@ function txidOf(raw: Buffer): string {
 }
 
 async function isKnown(txid: string, { state, tables }: Sources): Promise<boolean> {
-  if (state.mempool.get(txid) !== undefined) return true
+  if (state.mempool.snapshot().get(txid) !== undefined) return true
   return (await confirmationsByTxid(tables, state.chain.blocks, [txid])).has(txid)
 }

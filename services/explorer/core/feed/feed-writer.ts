@@ -108,7 +108,7 @@ export class FeedWriter {
     this.#feed.announce(
       'stats',
       '',
-      statsSummary(this.#state.chain, this.#state.mempool, this.#state.indexer()),
+      statsSummary(this.#state.chain, this.#state.mempool.snapshot(), this.#state.indexer()),
     )
   }
 

@@ -193,7 +193,12 @@ export class ScriptFeed {
   }
 
   #unconfirmedOf(script: string): ReadonlyMap<string, ShownTx> {
-    return new Map(this.#parts.state.mempool.ofScript(script).map((tx) => [tx.txid, tx]))
+    return new Map(
+      this.#parts.state.mempool
+        .snapshot()
+        .ofScript(script)
+        .map((tx) => [tx.txid, tx]),
+    )
   }
 
   /** Sends new subscribers what they have missed and the current state. */

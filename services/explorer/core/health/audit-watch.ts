@@ -108,7 +108,7 @@ export class AuditWatch {
     await countDay({ db, view, head: view.head }, dayOf(day), found)
     moving.expect('hash of the tip', tip.hash, await this.#hashAt(node, tip.height))
     const reported = new Set(await node.mempoolTxids(signal))
-    const held = new Set([...state.mempool.values()].map(({ txid }) => txid))
+    const held = new Set([...state.mempool.snapshot().values()].map(({ txid }) => txid))
     for (const txid of new Set([...reported, ...held]))
       moving.expect(`unconfirmed ${txid}`, held.has(txid), reported.has(txid))
     // After a reorganisation or under a new writer, the compared rows may not belong to the chain any more.

@@ -1,4 +1,4 @@
-import { type MempoolTotals, MempoolTxs, type MempoolView } from './mempool-view.js'
+import { MempoolTxs } from './mempool-txs.js'
 import type { ShownTx } from './shown-tx.js'
 
 /** The changes of the mempool by the blocks of a head that is ahead of the mempool's events. */
@@ -21,7 +21,7 @@ const MAX_OVERLAYS = 32
  * for each head beyond that position, which removes the transactions that it confirms and returns those that it disconnects. So
  * a transaction is never both on the head's chain and in the mempool, and never missing from both.
  */
-export class Mempool implements MempoolView {
+export class Mempool {
   /** All transactions that the poller has reported, visible or hidden. */
   #entries = MempoolTxs.NONE
   /** Entries that blocks have confirmed or that conflict with blocks, and whose removal the poller has not yet reported. */
@@ -44,10 +44,6 @@ export class Mempool implements MempoolView {
     return this.#version
   }
 
-  get size(): number {
-    return this.snapshot().size
-  }
-
   /** True if there are no transactions, visible or hidden. */
   get isEmpty(): boolean {
     return this.#entries.size === 0 && this.#overlays.every((overlay) => overlay.returned.length === 0)
@@ -59,45 +55,9 @@ export class Mempool implements MempoolView {
     return this.#visible
   }
 
-  get(txid: string): ShownTx | undefined {
-    return this.snapshot().get(txid)
-  }
-
   /** Returns a transaction, even if a head has confirmed it since the last event of the mempool. */
   known(txid: string): ShownTx | undefined {
-    return this.#entries.get(txid) ?? this.get(txid)
-  }
-
-  values(): Iterable<ShownTx> {
-    return this.snapshot().values()
-  }
-
-  totals(): MempoolTotals {
-    return this.snapshot().totals()
-  }
-
-  newest(count: number): readonly ShownTx[] {
-    return this.snapshot().newest(count)
-  }
-
-  moving(moreThan: bigint, count: number): readonly ShownTx[] {
-    return this.snapshot().moving(moreThan, count)
-  }
-
-  ahead(tx: ShownTx): { readonly count: number; readonly vsize: number } {
-    return this.snapshot().ahead(tx)
-  }
-
-  ofScript(scriptHash: string): readonly ShownTx[] {
-    return this.snapshot().ofScript(scriptHash)
-  }
-
-  spenderOf(outpoint: string): ShownTx | undefined {
-    return this.snapshot().spenderOf(outpoint)
-  }
-
-  txidsAfter(txid: string): Iterable<string> {
-    return this.snapshot().txidsAfter(txid)
+    return this.#entries.get(txid) ?? this.snapshot().get(txid)
   }
 
   /** Returns all transactions that the poller has reported, visible or hidden. */

@@ -81,11 +81,6 @@ export function* projecting(txs: Iterable<ProjectableTx>, maxWeight: number, mos
   return blocks
 }
 
-/** Projects blocks without interruption. */
-export function projectBlocks(...args: Parameters<typeof projecting>): ProjectedBlock[] {
-  return uninterrupted(projecting(...args))
-}
-
 /**
  * Returns the package in which a projection takes each transaction, by txid. The size of blocks does not matter for it, nor do
  * transactions that are not connected to these.
@@ -106,7 +101,8 @@ export function packagesOf(txs: Iterable<ProjectableTx>): Map<string, ProjectedP
   return packages
 }
 
-function uninterrupted<T>(steps: Generator<undefined, T, undefined>): T {
+/** Runs what could be interrupted to its end. */
+export function uninterrupted<T>(steps: Generator<undefined, T, undefined>): T {
   for (;;) {
     const { done, value } = steps.next()
     if (done === true) return value

@@ -1,6 +1,6 @@
 import type { Tx } from '../../../../pipelines/chain/transaction.js'
 import { outpointOf } from '../../../../pipelines/chain/prevout.js'
-import type { MempoolView } from './mempool-view.js'
+import type { MempoolTxs } from './mempool-txs.js'
 
 /** An input of an unconfirmed transaction. */
 export interface UnconfirmedSpender {
@@ -10,7 +10,7 @@ export interface UnconfirmedSpender {
 
 /** Returns the unconfirmed inputs that spend outputs of a transaction, by the index of the output. */
 export function spendersOf(
-  mempool: MempoolView,
+  mempool: MempoolTxs,
   { txid, outputs }: Pick<Tx, 'txid' | 'outputs'>,
 ): ReadonlyMap<number, UnconfirmedSpender> {
   const spenders = new Map<number, UnconfirmedSpender>()

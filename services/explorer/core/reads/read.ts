@@ -4,7 +4,7 @@ import type { NodeHealth } from '../node/node-health.js'
 import type { ChainState, RelayFees } from '../state/state.js'
 import type { IndexerFigures } from '../state/indexer-status.js'
 import type { Tables } from '../tables/tables.js'
-import type { MempoolView } from '../mempool/mempool-view.js'
+import type { MempoolTxs } from '../mempool/mempool-txs.js'
 import type { Projections } from '../state/projections.js'
 import type { Definitions } from '../definitions/definitions.js'
 import type { AnswerSize } from './answer-size.js'
@@ -47,7 +47,7 @@ export interface TxDetail {
 /** The data sources of a resolver. Chain, mempool and definitions are one state for the whole answer: they do not change during it. */
 export interface ReadContext {
   readonly chain: ChainState
-  readonly mempool: MempoolView
+  readonly mempool: MempoolTxs
   /** The fee rates that the node requires; undefined if they are not known. */
   readonly relayFees: RelayFees | undefined
   readonly tables: Tables

@@ -23,7 +23,6 @@ import {
   Total,
   word,
 } from './fields.js'
-import './formats.js'
 
 /**
  * The shapes of the answers. Rows of the chain are snake_case, computed figures camelCase; amounts are decimal strings in base

@@ -1,6 +1,6 @@
 import type { Network } from '../../../../pipelines/chain/networks.js'
 import type { ChainState } from './state.js'
-import type { MempoolView } from '../mempool/mempool-view.js'
+import type { MempoolTxs } from '../mempool/mempool-txs.js'
 import { type ProjectedBlock, projecting, type Projecting } from '../mempool/projection.js'
 
 /** The maximum number of blocks of an answer. One more is projected, by which it is known whether transactions are left. */
@@ -25,7 +25,7 @@ export interface Projected {
 }
 
 interface Projection {
-  readonly mempool: MempoolView
+  readonly mempool: MempoolTxs
   readonly view: ChainState['view']
   readonly blocks: Promise<readonly ProjectedBlock[]>
   /** The end of the rest after it; undefined while it is in progress. */
@@ -42,7 +42,7 @@ export class Projections {
   #ended: Projection | undefined
 
   /** Returns the first blocks that a mempool fills, or did shortly before. */
-  async of(mempool: MempoolView, view: ChainState['view'], network: Network): Promise<Projected> {
+  async of(mempool: MempoolTxs, view: ChainState['view'], network: Network): Promise<Projected> {
     const used = this.#known(mempool, view) ?? this.#project(mempool, view, network)
     const blocks = await used.blocks
     if (used.mempool === mempool) return { blocks, untilMs: undefined }
@@ -52,7 +52,7 @@ export class Projections {
   }
 
   /** Returns a projection of a mempool, or of an earlier version of a large one. */
-  #known(mempool: MempoolView, view: ChainState['view']): Projection | undefined {
+  #known(mempool: MempoolTxs, view: ChainState['view']): Projection | undefined {
     const known = [this.#newest, this.#ended].filter((each) => each !== undefined)
     const own = known.find((each) => each.mempool === mempool)
     if (own !== undefined || mempool.size <= SMALL) return own
@@ -60,7 +60,7 @@ export class Projections {
     return earlier.find(({ untilMs }) => untilMs !== undefined) ?? earlier[0]
   }
 
-  #project(mempool: MempoolView, view: ChainState['view'], network: Network): Projection {
+  #project(mempool: MempoolTxs, view: ChainState['view'], network: Network): Projection {
     const maxWeight = network.maxBlockWeight - RESERVED_VSIZE * network.witnessScale
     const made = inSlices(projecting(mempool.values(), maxWeight, MAX_PROJECTED_BLOCKS + 1))
     const projection: Projection = { mempool, view, blocks: made.then(({ blocks }) => blocks) }

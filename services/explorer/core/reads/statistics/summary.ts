@@ -1,11 +1,11 @@
 import { difficultyOf } from '../../../../../pipelines/chain/difficulty.js'
-import type { MempoolView } from '../../mempool/mempool-view.js'
+import type { MempoolTxs } from '../../mempool/mempool-txs.js'
 import type { ChainState } from '../../state/state.js'
 import type { IndexerFigures } from '../../state/indexer-status.js'
 import type { StatsSummary } from '../shapes.js'
 
 /** Returns the summary, from memory: the tip's row contains the figures of the chain. */
-export function statsSummary(chain: ChainState, mempool: MempoolView, indexer: IndexerFigures): StatsSummary {
+export function statsSummary(chain: ChainState, mempool: MempoolTxs, indexer: IndexerFigures): StatsSummary {
   const { tip } = chain
   return {
     tipHeight: chain.height,

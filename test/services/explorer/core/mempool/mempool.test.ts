@@ -46,7 +46,7 @@ function overlay(
   }
 }
 
-const shown = (mempool: Mempool): string[] => [...mempool.values()].map((each) => each.txid).sort()
+const shown = (mempool: Mempool): string[] => [...mempool.snapshot().values()].map((each) => each.txid).sort()
 const ids = (...txs: readonly ShownTx[]): string[] => txs.map((each) => each.txid).sort()
 
 describe('the mempool beside the head', () => {
@@ -56,7 +56,7 @@ describe('the mempool beside the head', () => {
     mempool.replace([a, b], 5)
     mempool.advance(overlay(6, { confirmed: [a] }))
     expect(shown(mempool)).toEqual(ids(b))
-    expect(mempool.size).toBe(1)
+    expect(mempool.snapshot().size).toBe(1)
     mempool.change([], [a.txid], 6)
     expect(shown(mempool)).toEqual(ids(b))
   })
@@ -69,7 +69,12 @@ describe('the mempool beside the head', () => {
     expect(shown(mempool)).toEqual(ids(a, b))
     mempool.change([a], [], 7)
     expect(shown(mempool)).toEqual(ids(a, b))
-    expect(mempool.newest(10).map((each) => each.txid)).toEqual([b.txid, a.txid])
+    expect(
+      mempool
+        .snapshot()
+        .newest(10)
+        .map((each) => each.txid),
+    ).toEqual([b.txid, a.txid])
   })
 
   it('drops a transaction of a disconnected block if the poller does not find it in the mempool', () => {
@@ -121,11 +126,11 @@ describe('the mempool beside the head', () => {
     mempool.replace([a], 1)
     mempool.advance(overlay(2, { confirmed: [a] }))
     mempool.change([tx()], [], 2)
-    expect(mempool.get(a.txid)).toBeUndefined()
+    expect(mempool.snapshot().get(a.txid)).toBeUndefined()
     mempool.advance(overlay(4, { returned: [a] }))
-    expect(mempool.get(a.txid)).toBeDefined()
+    expect(mempool.snapshot().get(a.txid)).toBeDefined()
     mempool.change([], [], 4)
-    expect(mempool.get(a.txid)).toBeDefined()
+    expect(mempool.snapshot().get(a.txid)).toBeDefined()
   })
 
   it('removes transactions that a block contradicts, with all their descendants', () => {
@@ -169,8 +174,13 @@ describe('the mempool beside the head', () => {
     const mempool = new Mempool()
     mempool.replace([a, b], 1)
     mempool.advance(overlay(2, { confirmed: [a], returned: [c] }))
-    expect(mempool.ofScript(hash).map((each) => each.txid)).toEqual([c.txid, b.txid])
-    expect(mempool.ofScript('00'.repeat(32))).toEqual([])
+    expect(
+      mempool
+        .snapshot()
+        .ofScript(hash)
+        .map((each) => each.txid),
+    ).toEqual([c.txid, b.txid])
+    expect(mempool.snapshot().ofScript('00'.repeat(32))).toEqual([])
     expect(b.changes.get(hash)).toBe(-100n)
   })
 
@@ -308,7 +318,7 @@ it('reports every transaction and script whose answer changes, over random chang
       mempool.update(some([...mempool.entries()]).map(resolved))
     },
     () => {
-      const [confirmed, returned] = [some([...mempool.values()]), some(made)]
+      const [confirmed, returned] = [some([...mempool.snapshot().values()]), some(made)]
       mempool.advance(overlay(++position, { confirmed, returned }))
     },
     () => {
@@ -317,10 +327,10 @@ it('reports every transaction and script whose answer changes, over random chang
   ]
   const answers = (): Map<string, readonly unknown[]> =>
     new Map<string, readonly unknown[]>([
-      ...made.map(({ txid }) => [txid, [mempool.get(txid)]] as const),
+      ...made.map(({ txid }) => [txid, [mempool.snapshot().get(txid)]] as const),
       ...SCRIPTS.map((byte) => {
         const hash = scriptHash(scriptOf(byte))
-        return [hash, mempool.ofScript(hash)] as const
+        return [hash, mempool.snapshot().ofScript(hash)] as const
       }),
     ])
   let changed = 0

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { projectBlocks } from '../../../../../services/explorer/core/mempool/projection.js'
+import { projecting, uninterrupted } from '../../../../../services/explorer/core/mempool/projection.js'
 import { type NaiveMempoolTx, naiveBlocks } from '../../../../harness/naive-fees.js'
 import { baseUnits } from '../../../../harness/node-json.js'
 import { readFrames } from '../../../../harness/recording.js'
@@ -29,7 +29,7 @@ const projectable = (txs: readonly NaiveMempoolTx[]) =>
   txs.map((tx) => ({ ...tx, outpoints: tx.depends.map((txid) => `${txid}:0`) }))
 
 function expectNaive(txs: readonly NaiveMempoolTx[], maxWeight: number, most: number): void {
-  const projected = projectBlocks(projectable(txs), maxWeight, most)
+  const projected = uninterrupted(projecting(projectable(txs), maxWeight, most))
   const naive = naiveBlocks(txs, maxWeight, most)
   expect(projected).toHaveLength(naive.length)
   for (const [index, { txCount, weight, vsize, fees, packages }] of projected.entries()) {
@@ -78,7 +78,7 @@ describe('projected blocks', () => {
   })
 
   it('are none for an empty mempool', () => {
-    expect(projectBlocks([], SMALL, 8)).toEqual([])
+    expect(uninterrupted(projecting([], SMALL, 8))).toEqual([])
   })
 })
 

@@ -13,6 +13,7 @@ import { startSimnode } from '../../../../../services/simnode/node.js'
 import { readFrames, TIMELINE } from '../../../../harness/recording.js'
 import { until } from '../../../../harness/until.js'
 import { type BareServer, startBare } from '../../bare-server.js'
+import '../../../../harness/formats.js'
 
 const FRAME = 400
 

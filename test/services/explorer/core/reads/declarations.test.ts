@@ -10,6 +10,7 @@ import { getAnswer, Pipeline } from '../../../../harness/pipeline.js'
 import { readFrames, TIMELINE } from '../../../../harness/recording.js'
 import { until } from '../../../../harness/until.js'
 import { edgesOf, isInPath, isInUrl, isRequired, pathOf } from '../../edges.js'
+import '../../../../harness/formats.js'
 
 const FRAME = 728
 const frame = readFrames()[FRAME]

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { REGTEST } from '../../../../../pipelines/chain/networks.js'
 import type { ChainView } from '../../../../../pipelines/tables/chain-view.js'
-import { MempoolTxs } from '../../../../../services/explorer/core/mempool/mempool-view.js'
+import { MempoolTxs } from '../../../../../services/explorer/core/mempool/mempool-txs.js'
 import { Projections } from '../../../../../services/explorer/core/state/projections.js'
 import type { ShownTx } from '../../../../../services/explorer/core/mempool/shown-tx.js'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { REGTEST } from '../../../../../../pipelines/chain/networks.js'
 import { serializeTx } from '../../../../../../pipelines/chain/transaction.js'
-import { MempoolTxs } from '../../../../../../services/explorer/core/mempool/mempool-view.js'
+import { MempoolTxs } from '../../../../../../services/explorer/core/mempool/mempool-txs.js'
 import {
   type Coin,
   type ShownTx,

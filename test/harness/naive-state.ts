@@ -1,6 +1,6 @@
-import { outpoint } from './coin-set.js'
-import type { SimBlock } from './sim-block.js'
-import type { SimChain } from './sim-chain.js'
+import { outpoint } from '../../services/simnode/chain/coin-set.js'
+import type { SimBlock } from '../../services/simnode/chain/sim-block.js'
+import type { SimChain } from '../../services/simnode/chain/sim-chain.js'
 
 export interface NaiveCoin {
   readonly txid: string

@@ -11,26 +11,6 @@ export interface MempoolTotals {
   readonly histogram: readonly FeeBucket[]
 }
 
-/** The mempool as answers see it. */
-export interface MempoolView {
-  readonly size: number
-  get(txid: string): ShownTx | undefined
-  values(): Iterable<ShownTx>
-  totals(): MempoolTotals
-  /** Returns the newest transactions, at most `count`; transactions of one second are sorted by txid. */
-  newest(count: number): readonly ShownTx[]
-  /** Returns the newest transactions that move more than a value in base units, at most `count`. */
-  moving(moreThan: bigint, count: number): readonly ShownTx[]
-  /** Returns the transactions with a higher effective fee rate than one: how many, and their virtual size. */
-  ahead(tx: ShownTx): { readonly count: number; readonly vsize: number }
-  /** Returns the transactions that pay to or spend from a script, newest first. */
-  ofScript(scriptHash: string): readonly ShownTx[]
-  /** Returns the transaction that spends an output, `txid:vout`; undefined if there is none. */
-  spenderOf(outpoint: string): ShownTx | undefined
-  /** Yields the txids in their order, from the first one after another on. */
-  txidsAfter(txid: string): Iterable<string>
-}
-
 /** An output that a transaction spends. */
 interface Spend {
   readonly outpoint: string
@@ -66,7 +46,7 @@ const largestOf = (txs: readonly ShownTx[]): bigint =>
   txs.reduce((most, { moved = 0n }) => (moved > most ? moved : most), 0n)
 
 /** A set of unconfirmed transactions. Immutable: versions share what they have in common, so keeping one for an answer is free. */
-export class MempoolTxs implements MempoolView {
+export class MempoolTxs {
   static readonly NONE = new MempoolTxs(
     SortedList.empty(byTxid),
     SortedList.empty(byAge),
@@ -138,10 +118,12 @@ export class MempoolTxs implements MempoolView {
     return sum
   }
 
+  /** Returns the newest transactions, at most `count`; transactions of one second are sorted by txid. */
   newest(count: number): readonly ShownTx[] {
     return this.aged.first(count)
   }
 
+  /** Returns the newest transactions that move more than a value in base units, at most `count`. */
   moving(moreThan: bigint, count: number): readonly ShownTx[] {
     const found: ShownTx[] = []
     for (const { items, summary } of this.aged.parts(largestOf)) {
@@ -151,21 +133,25 @@ export class MempoolTxs implements MempoolView {
     return found.slice(0, count)
   }
 
+  /** Returns the transactions with a higher effective fee rate than one: how many, and their virtual size. */
   ahead(tx: ShownTx): { readonly count: number; readonly vsize: number } {
     const rate = rateOf(tx)
     const { count, sum } = this.rated.before((each) => rate - rateOf(each), vsizeOf)
     return { count, vsize: sum }
   }
 
+  /** Returns the transactions that pay to or spend from a script, newest first. */
   ofScript(scriptHash: string): readonly ShownTx[] {
     return this.scripts.find(({ hash }) => compareText(hash, scriptHash))?.txs ?? []
   }
 
+  /** Returns the transaction that spends an output, `txid:vout`; undefined if there is none. */
   spenderOf(outpoint: string): ShownTx | undefined {
     const spend = this.spends.find((each) => compareText(each.outpoint, outpoint))
     return spend && this.get(spend.txid)
   }
 
+  /** Yields the txids in their order, from the first one after another on. */
   *txidsAfter(txid: string): Generator<string> {
     for (const tx of this.txs.from((each) => (each.txid > txid ? 0 : -1))) yield tx.txid
   }

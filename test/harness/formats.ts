@@ -1,5 +1,5 @@
 import { FormatRegistry } from '@sinclair/typebox'
-import { dayOfDate } from '../../../../pipelines/chain/time.js'
+import { dayOfDate } from '../../pipelines/chain/time.js'
 
 /** The formats of the OpenAPI registry that shapes use, as far as TypeBox checks values. */
 FormatRegistry.Set('uint64', (text) => /^\d{1,20}$/.test(text))

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type FeeEntry, feeHistogram } from '../../../../../pipelines/chain/feerate.js'
-import { MempoolTxs } from '../../../../../services/explorer/core/mempool/mempool-view.js'
+import { MempoolTxs } from '../../../../../services/explorer/core/mempool/mempool-txs.js'
 import { repackaged } from '../../../../../services/explorer/core/mempool/packages.js'
 import { effectiveOf, type ShownTx } from '../../../../../services/explorer/core/mempool/shown-tx.js'
 
