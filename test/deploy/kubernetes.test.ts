@@ -2,7 +2,6 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { RETENTION_MS } from '../../pipelines/log/port.js'
 import { MAX_BODY } from '../../services/explorer/http/body.js'
-import { customSchemas, faultsIn } from './custom-resources.js'
 import { commandOf, faultsOf } from './settings.js'
 import { type Document, documents, ran, tool } from './tools.js'
 
@@ -18,7 +17,6 @@ const containers = of('Deployment').flatMap((deployment) =>
   deployment.spec.template.spec.containers.map((container: Document) => ({ deployment, container })),
 ) as { deployment: Document; container: Document }[]
 const validator = tool('kubernetes-validate')
-const schemas = customSchemas()
 
 describe('kubernetes', () => {
   it.skipIf(validator === undefined)('is strictly valid by the schemas of the built-in types', () => {
@@ -27,15 +25,6 @@ describe('kubernetes', () => {
     expect(faults).toEqual([])
     expect(status).toBe(0)
     expect(output).toMatch(/INFO.*33-explorer\.yaml passed/)
-  })
-
-  it.skipIf(schemas === undefined)('is strictly valid by the definitions of Strimzi and Altinity', () => {
-    const custom = all.filter(({ apiVersion }) => /strimzi|altinity/.test(apiVersion))
-    expect(custom.length).toBeGreaterThan(8)
-    for (const each of custom) expect(faultsIn(schemas!, each), each.metadata.name).toEqual([])
-    const wrong = structuredClone(custom[0])
-    wrong.spec.replica = 3
-    expect(faultsIn(schemas!, wrong)).not.toEqual([])
   })
 
   it('puts everything into one namespace', () => {

@@ -48,11 +48,6 @@ describe('systemd', () => {
     }
   })
 
-  it('enables each unit with the target', () => {
-    const also = entries(text(`${FOLDER}/headwater.target`)).get('Also')
-    expect(also?.split(' ').sort()).toEqual(units)
-  })
-
   it.skipIf(systemctl === undefined)('enables and disables its units with the target', () => {
     const root = join(copy, 'root')
     const installed = join(root, 'etc/systemd/system')
