@@ -11,7 +11,7 @@ const MINUTE = 60_000
 
 /** Files that take a minute or more. They begin first, so that none of them is the last one that runs. */
 const LONG =
-  /\/(?:audit|cached-answers|chaos|kafka-materializers|log-stress|pages|recording|reorganisation|self-healing|shards)\.test\.ts$/
+  /\/(?:audit|backfill|cached-answers|chaos|kafka-log|kafka-materializers|pages|rankings|recording|reorganisation|self-healing|shards)\.test\.ts$/
 
 /** Files outside of test/system that take so long that `npm run check` leaves them to `npm test`. */
 const SLOW = [
@@ -71,15 +71,16 @@ export default defineConfig({
         },
       },
       {
-        // Whole processes, killed and waited for: two files leave a third of the two cores idle.
+        // Whole processes, killed and waited for: a file uses two thirds of a core, and some wait most of their time.
         resolve,
         test: {
           ...shared,
           name: 'system',
           include: ['test/system/**/*.test.ts', ...SLOW],
+          // As above: loading the modules takes more than a second of processor time for each file.
           isolate: false,
           setupFiles: ['test/harness/report-processes.ts'],
-          maxWorkers: 3,
+          maxWorkers: 4,
           sequence: { groupOrder: 1 },
         },
       },
