@@ -53,7 +53,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
   await Promise.all([database.start(), definitions.start()])
   const stop = new AbortController()
   const following = [heads.run(stop.signal), mempool.run(stop.signal)]
-  for (const each of following) each.catch(ended(logger))
+  for (const each of following) each.catch(logEnd(logger))
   audit.start()
   const timer = setInterval(() => {
     if (state.ready) writer.mempoolChanged()
@@ -85,12 +85,12 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
       grpc = await serving.grpc.listen({ host, port: grpcPort, isShared })
       grpc.setServing(ownHealth().status === 'ok')
     }
-    const taken = await server.listen(host, port, isShared)
+    const boundPort = await server.listen(host, port, isShared)
     isListening = true
     member?.report(ownHealth(), isListening)
     const at = (number: number): string => `${hostInUrl(host)}:${String(number)}`
     const grpcAddress = grpc === undefined ? undefined : at(grpc.port)
-    return { url: `http://${at(taken)}`, grpcAddress, refused: heads.refused, close }
+    return { url: `http://${at(boundPort)}`, grpcAddress, refused: heads.refused, close }
   } catch (error) {
     await close()
     throw error
@@ -98,7 +98,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
 }
 
 /** Logs the error of a follower, which must run until it is stopped, and throws it again. */
-function ended(logger: Logger): (error: unknown) => void {
+function logEnd(logger: Logger): (error: unknown) => void {
   return (error) => {
     logger.error({ err: error }, 'stopped following the log')
     throw error

@@ -9,7 +9,7 @@ interface Weights {
 
 /** The number of remembered headers: clients send a few different headers. */
 const MAX_HEADERS = 64
-const known = new Map<string, Weights>()
+const cache = new Map<string, Weights>()
 
 /**
  * Returns whether an Accept header prefers JSON to HTML, by the weights of RFC 9110. Of equal weights the type that is named decides:
@@ -27,11 +27,11 @@ export function asksForHtml(accept: string): boolean {
 }
 
 function weightsOf(accept: string): Weights {
-  const before = known.get(accept)
+  const before = cache.get(accept)
   if (before !== undefined) return before
   const weights = parse(accept)
-  if (known.size >= MAX_HEADERS) known.clear()
-  known.set(accept, weights)
+  if (cache.size >= MAX_HEADERS) cache.clear()
+  cache.set(accept, weights)
   return weights
 }
 

@@ -15,9 +15,9 @@ export function argumentsOfUrl(
   params: Readonly<Record<string, string>>,
   query: string,
 ): ReadRequest['argument'] {
-  const given = query === '' ? undefined : new URLSearchParams(query)
+  const queryParams = query === '' ? undefined : new URLSearchParams(query)
   return (name) => {
     const inPath = params[name]
-    return inPath === undefined ? (given?.get(name) ?? undefined) : decodeSegment(inPath)
+    return inPath === undefined ? (queryParams?.get(name) ?? undefined) : decodeSegment(inPath)
   }
 }

@@ -74,7 +74,7 @@ export class ReadAnswers {
   }
 
   /** Finds the representation of an answer in memory that a request of its URL gets. @returns undefined if it has to be made. */
-  found(cached: CachedAnswer, head: RequestHead): Representation | undefined {
+  representationFor(cached: CachedAnswer, head: RequestHead): Representation | undefined {
     if (head.getHeader('if-none-match') !== '' || head.getHeader('x-min-chain-height') !== '')
       return undefined
     const media = mediaOf(cached)
@@ -87,11 +87,11 @@ export class ReadAnswers {
   }
 
   /** Returns the answer with a representation, created once for each state that it is sent in. */
-  prepared(representation: Representation, cached: CachedAnswer): Answer {
-    return this.#prepared(representation, cached, this.reader.chain)
+  answerWith(representation: Representation, cached: CachedAnswer): Answer {
+    return this.#answerWith(representation, cached, this.reader.chain)
   }
 
-  #prepared(representation: Representation, cached: CachedAnswer, chain: ChainState): Answer {
+  #answerWith(representation: Representation, cached: CachedAnswer, chain: ChainState): Answer {
     if (this.#stateHeaders?.chain !== chain) this.#stateHeaders = stateHeaders(chain)
     const headers = this.#stateHeaders
     const before = representation.prepared as Prepared | undefined
@@ -129,7 +129,7 @@ export class ReadAnswers {
     chain: ChainState,
     { ifNoneMatch, method }: Request,
   ): Answer {
-    const answer = this.#prepared(representation, cached, chain)
+    const answer = this.#answerWith(representation, cached, chain)
     const { etag, body } = representation
     if (ifNoneMatch === '' || method === 'POST' || !matchesTag(ifNoneMatch, etag)) return answer
     const headers = [['etag', etag] as const, varyOf(cached), ...answer.headers.slice(-1)]

@@ -10,7 +10,7 @@ export class Router<Route extends { readonly pattern: string }> {
   readonly #fixed = new Map<string, Matched<Route>>()
   readonly #patterns: (readonly [RegExp, Route])[] = []
   /** The last result: each path is matched again when the duration of its answer is recorded. */
-  #last: { readonly path: string; readonly matched: Matched<Route> | undefined } | undefined
+  #last: { readonly path: string; readonly match: Matched<Route> | undefined } | undefined
 
   constructor(routes: readonly Route[]) {
     for (const route of routes) {
@@ -25,16 +25,16 @@ export class Router<Route extends { readonly pattern: string }> {
   }
 
   match(path: string): Matched<Route> | undefined {
-    if (this.#last?.path !== path) this.#last = { path, matched: this.#find(path) }
-    return this.#last.matched
+    if (this.#last?.path !== path) this.#last = { path, match: this.#find(path) }
+    return this.#last.match
   }
 
   #find(path: string): Matched<Route> | undefined {
     const fixed = this.#fixed.get(path)
     if (fixed !== undefined) return fixed
     for (const [pattern, route] of this.#patterns) {
-      const found = pattern.exec(path)
-      if (found !== null) return { route, params: found.groups ?? {} }
+      const result = pattern.exec(path)
+      if (result !== null) return { route, params: result.groups ?? {} }
     }
     return undefined
   }

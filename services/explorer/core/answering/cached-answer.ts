@@ -48,12 +48,12 @@ export class CachedAnswer implements AnswerFacts {
     return this.identity.body
   }
 
-  async #compress(coding: Coding, added: (bytes: number) => void): Promise<Representation> {
+  async #compress(coding: Coding, grow: (bytes: number) => void): Promise<Representation> {
     const body = await compress(this.body, coding)
-    const made = new Representation(coding, body, `${this.identity.etag.slice(0, -1)}-${coding}"`)
-    this.#coded[coding] = made
-    added(body.length)
-    return made
+    const representation = new Representation(coding, body, `${this.identity.etag.slice(0, -1)}-${coding}"`)
+    this.#coded[coding] = representation
+    grow(body.length)
+    return representation
   }
 
   /** Returns the representation in a coding, undefined if it has not been made yet. */
@@ -61,8 +61,8 @@ export class CachedAnswer implements AnswerFacts {
     return coding === undefined ? this.identity : this.#coded[coding]
   }
 
-  /** Compresses the body, once however many clients wait for it. @param added is called with the number of bytes. */
-  compressed(coding: Coding, added: (bytes: number) => void): Promise<Representation> {
-    return (this.#compressing[coding] ??= this.#compress(coding, added))
+  /** Compresses the body, once however many clients wait for it. @param grow is called with the number of bytes. */
+  compressed(coding: Coding, grow: (bytes: number) => void): Promise<Representation> {
+    return (this.#compressing[coding] ??= this.#compress(coding, grow))
   }
 }

@@ -149,7 +149,7 @@ export class Reader {
   }
 
   /** Counts a request that was answered with `atUrl`. */
-  sent(answer: CachedAnswer): void {
+  countHit(answer: CachedAnswer): void {
     this.#cache.hit(answer)
   }
 
@@ -164,18 +164,18 @@ export class Reader {
     if (hot.length === 0) return
     // At the end of the turn, when chain and mempool belong to the same state again.
     queueMicrotask(() => {
-      for (const wanted of hot) {
-        const made = this.#underWay(wanted)?.join(() => undefined)
+      for (const request of hot) {
+        const answer = this.#underWay(request)?.join(() => undefined)
         // A request that needs the answer reports the error.
-        made?.catch(() => undefined)
+        answer?.catch(() => undefined)
       }
     })
   }
 
   /** Returns an answer in a content coding. */
   inCoding({ answer }: Success, coding: Coding | undefined): Representation | Promise<Representation> {
-    const made = answer.inCoding(coding)
-    if (made !== undefined) return made
+    const representation = answer.inCoding(coding)
+    if (representation !== undefined) return representation
     if (coding === undefined) return answer.identity
     return answer.compressed(coding, (bytes) => {
       this.#cache.grow(answer, bytes)
@@ -307,7 +307,7 @@ export class Reader {
   async operation<T>(
     make: (context: ReadContext, absence: (from: number) => Failure | undefined) => Promise<T>,
     { minChainHeight, onDisconnect, weight }: OperationRequest,
-  ): Promise<{ readonly made: T; readonly chain: ChainState } | Failure> {
+  ): Promise<{ readonly result: T; readonly chain: ChainState } | Failure> {
     try {
       const height = minHeight(minChainHeight)
       const { state, tables } = this.#parts
@@ -339,7 +339,7 @@ export class Reader {
       )
       const { result, context } = await making.join(onDisconnect)
       const { chain } = context
-      if (result.status === 'fulfilled') return { made: result.value, chain }
+      if (result.status === 'fulfilled') return { result: result.value, chain }
       return absence(result.reason, chain, state.nodeHeight)
     } catch (error) {
       return this.failureOf(error)
@@ -431,8 +431,8 @@ export class Reader {
   async #outside(read: Read, args: Arguments, { encoding, onDisconnect }: ReadRequest): Promise<Success> {
     const make = async (signal: CancelSignal): Promise<CachedAnswer> => {
       const context = this.#context(signal, new Validity(), this.#sizeOf(signal))
-      const made = await read.resolve(context, args as never)
-      return new CachedAnswer(encoding.encode(made), {
+      const value = await read.resolve(context, args as never)
+      return new CachedAnswer(encoding.encode(value), {
         ...{ path: read.path, finalFrom: Number.POSITIVE_INFINITY, media: encoding.media },
       })
     }
@@ -447,13 +447,13 @@ export class Reader {
   }
 
   /** Joins or starts the answer. @returns undefined under overload. */
-  #underWay(wanted: Wanted): SharedAnswer<Outcome> | undefined {
-    const { read, key } = wanted
+  #underWay(request: Wanted): SharedAnswer<Outcome> | undefined {
+    const { read, key } = request
     const underWay = read.fresh === 'live' ? undefined : this.#joinable(key)
     if (underWay !== undefined) return underWay
     if (this.isFull) return undefined
     this.#answersUnderWay++
-    const make = (signal: CancelSignal): Promise<Outcome> => this.#make(wanted, signal)
+    const make = (signal: CancelSignal): Promise<Outcome> => this.#make(request, signal)
     const making = new SharedAnswer<Outcome>(make, ANSWER_DEADLINE_MS, () => {
       this.#answersUnderWay--
       if (this.#pending.get(key)?.answer === making) this.#pending.delete(key)
@@ -463,17 +463,17 @@ export class Reader {
   }
 
   /** Computes an answer at the current state, and keeps it. */
-  async #make(wanted: Wanted, signal: CancelSignal): Promise<Outcome> {
+  async #make(request: Wanted, signal: CancelSignal): Promise<Outcome> {
     const size = this.#sizeOf(signal)
     try {
-      return await this.#madeOf(wanted, signal, size)
+      return await this.#compute(request, signal, size)
     } finally {
       size.release()
     }
   }
 
-  async #madeOf(wanted: Wanted, signal: CancelSignal, size: AnswerSize): Promise<Outcome> {
-    const { read, args, key, encoding } = wanted
+  async #compute(request: Wanted, signal: CancelSignal, size: AnswerSize): Promise<Outcome> {
+    const { read, args, key, encoding } = request
     const { result, context, clock } = await this.#atOneState(
       signal,
       (...of) => this.#context(...of),
@@ -482,16 +482,16 @@ export class Reader {
     )
     const { chain, validity } = context
     if (result.status === 'rejected') return absence(result.reason, chain, this.#parts.state.nodeHeight)
-    const made = result.value
+    const value = result.value
     const emptyFrom =
-      made instanceof WrittenAnswer ? undefined : read.emptyFrom?.(args as never, made as never)
+      value instanceof WrittenAnswer ? undefined : read.emptyFrom?.(args as never, value as never)
     const finalFrom = read.fresh === 'objects' ? validity.finalHeight : Number.POSITIVE_INFINITY
-    const answer = new CachedAnswer(encoding.encode(made), {
+    const answer = new CachedAnswer(encoding.encode(value), {
       ...{ path: read.path, emptyFrom, finalFrom, media: encoding.media },
     })
     const dependence = dependenceOf(read.fresh, validity)
     this.#followDefinitions()
-    if (dependence !== undefined) this.#cache.keep(key, answer, dependence, clock, wanted)
+    if (dependence !== undefined) this.#cache.keep(key, answer, dependence, clock, request)
     return { answer, chain }
   }
 
@@ -524,10 +524,10 @@ export class Reader {
   async #ofHead(context: ReadContext, read: Read, args: Arguments): Promise<unknown> {
     const { chain } = context
     if (chain === this.chain) {
-      const wanted = { read, args, key: keyOf(read, args, JSON_ENCODING), encoding: JSON_ENCODING }
+      const request = { read, args, key: keyOf(read, args, JSON_ENCODING), encoding: JSON_ENCODING }
       this.#followDefinitions()
-      const answer = this.#cache.get(wanted.key)
-      const outcome = answer ? { answer, chain } : await this.#underWay(wanted)?.join(() => undefined)
+      const answer = this.#cache.get(request.key)
+      const outcome = answer ? { answer, chain } : await this.#underWay(request)?.join(() => undefined)
       if (outcome !== undefined && 'answer' in outcome && outcome.chain === chain) {
         const { body } = outcome.answer
         context.size.add(body.length)
@@ -535,8 +535,8 @@ export class Reader {
         return JSON.parse(body.toString())
       }
     }
-    const made: unknown = await read.resolve(context, args as never)
-    return made instanceof WrittenAnswer ? made.parse() : made
+    const value: unknown = await read.resolve(context, args as never)
+    return value instanceof WrittenAnswer ? value.parse() : value
   }
 }
 

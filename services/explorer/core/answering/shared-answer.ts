@@ -13,14 +13,14 @@ export class SharedAnswer<T> {
 
   /**
    * @param make must stop when its signal aborts; its result is then ignored.
-   * @param ended called once, when no further client may join.
+   * @param onEnd called once, when no further client may join.
    */
-  constructor(make: (signal: CancelSignal) => Promise<T>, deadlineMs: number, ended: () => void) {
+  constructor(make: (signal: CancelSignal) => Promise<T>, deadlineMs: number, onEnd: () => void) {
     const signal = this.#cancellation
     const end = (): void => {
       if (this.#isOver) return
       this.#isOver = true
-      ended()
+      onEnd()
     }
     const timer = setTimeout(() => {
       signal.abort(new DatabaseUnavailable('the answer took too long'))

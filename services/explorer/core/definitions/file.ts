@@ -76,18 +76,18 @@ export class DefinitionFile<T> {
 
   async #reload(): Promise<void> {
     const { path = '', parse, logger, changed } = this.#options
-    let seen = ''
+    let version = ''
     try {
       const { mtimeMs, size, ino } = await stat(path)
-      seen = `${String(mtimeMs)} ${String(size)} ${String(ino)}`
-      if (seen === this.#seen) return
+      version = `${String(mtimeMs)} ${String(size)} ${String(ino)}`
+      if (version === this.#seen) return
       this.#value = parse(textOf(await readFile(path)))
       this.#refusal = ''
       logger.info({ file: path }, 'definitions loaded')
       changed()
     } catch (error) {
       const what = error instanceof Error ? error.message : String(error)
-      const refusal = `${seen} ${what}`
+      const refusal = `${version} ${what}`
       if (refusal !== this.#refusal)
         logger.error(
           { code: codeOf(error), file: path },
@@ -95,9 +95,9 @@ export class DefinitionFile<T> {
         )
       this.#refusal = refusal
       // A file that could not be read is read again: fixing its permissions or its disk changes nothing in `seen`.
-      if (!(error instanceof DefinitionFileError)) seen = ''
+      if (!(error instanceof DefinitionFileError)) version = ''
     }
-    this.#seen = seen
+    this.#seen = version
   }
 }
 

@@ -108,18 +108,18 @@ export function parseMiningPools(text: string): MiningPools {
       `is not JSON: ${printParseErrorCode(error.error)}`,
     )
   if (root?.type !== 'array') throw new DefinitionFileError(1, 'must be an array of pools')
-  const seen = new Set<string>()
-  const written = (root.children ?? []).map((node) => {
+  const labels = new Set<string>()
+  const pools = (root.children ?? []).map((node) => {
     const pool = poolOf(node, text)
-    const called = pool.slug === undefined ? `pool ${pool.name}` : `slug ${pool.slug}`
-    if (seen.has(called))
-      throw new DefinitionFileError(lineAt(text, node.offset), `${called} is defined twice`)
-    seen.add(called)
+    const label = pool.slug === undefined ? `pool ${pool.name}` : `slug ${pool.slug}`
+    if (labels.has(label))
+      throw new DefinitionFileError(lineAt(text, node.offset), `${label} is defined twice`)
+    labels.add(label)
     return pool
   })
-  const slugs = new Set([UNKNOWN.slug, ...written.map(({ slug }) => slug)])
+  const slugs = new Set([UNKNOWN.slug, ...pools.map(({ slug }) => slug)])
   return new MiningPools(
-    written.map((pool) => {
+    pools.map((pool) => {
       const slug = pool.slug ?? freeSlug(pool.name, slugs)
       slugs.add(slug)
       return { ...pool, slug }
@@ -145,10 +145,10 @@ function poolOf(node: Node, text: string): WrittenPool {
     })
   }
   const optional = (name: string): string | undefined => {
-    const found = field(name)
-    if (found === undefined || found.type === 'null') return undefined
-    const value: unknown = getNodeValue(found)
-    return typeof value === 'string' ? value : fail(found, `${name} must be a string`)
+    const property = field(name)
+    if (property === undefined || property.type === 'null') return undefined
+    const value: unknown = getNodeValue(property)
+    return typeof value === 'string' ? value : fail(property, `${name} must be a string`)
   }
   const name = optional('name') ?? ''
   if (name.trim() === '') fail(field('name') ?? node, 'a pool must have a name')
@@ -171,10 +171,10 @@ function poolOf(node: Node, text: string): WrittenPool {
 }
 
 /** Returns a slug as mempool derives it. A name whose slug is taken ("Bitcoin India", "BitcoinIndia") gets a number appended. */
-function freeSlug(name: string, taken: ReadonlySet<string | undefined>): string {
+function freeSlug(name: string, slugs: ReadonlySet<string | undefined>): string {
   const letters = name.replace(/[^a-z0-9]/gi, '').toLowerCase()
   const base = letters === '' ? name : letters
   let slug = base
-  for (let number = 2; taken.has(slug); number++) slug = `${base}-${String(number)}`
+  for (let number = 2; slugs.has(slug); number++) slug = `${base}-${String(number)}`
   return slug
 }

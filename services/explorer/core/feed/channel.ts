@@ -33,12 +33,12 @@ export interface Paced {
 export interface ChannelDeclaration extends ChannelText {
   readonly numbering: Numbering
   /** The number of past events that can be sent again. */
-  readonly kept: number
+  readonly history: number
   /**
    * The number of past events that can be sent again to clients that ask for `removals`: what leaves as well as what enters, in one
    * sequence of numbers of its own. Not set: the channel has no removals.
    */
-  readonly keptWithRemovals?: number
+  readonly historyWithRemovals?: number
 }
 
 /** Declares a channel. Its name and its numbering stay known to the compiler. */

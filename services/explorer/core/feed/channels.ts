@@ -13,7 +13,7 @@ export const blocks = declareChannel({
   about: 'A block that joins the chain, in order.',
   event: BlockEvent,
   numbering: 'log',
-  kept: 1_000,
+  history: 1_000,
 })
 
 export const mempool = declareChannel({
@@ -21,9 +21,9 @@ export const mempool = declareChannel({
   about: 'A transaction that enters the mempool, and with `removals` also one that leaves it.',
   event: MempoolEvent,
   numbering: 'log',
-  kept: 5_000,
+  history: 5_000,
   // What enters leaves.
-  keptWithRemovals: 10_000,
+  historyWithRemovals: 10_000,
 })
 
 export const stats = declareChannel({
@@ -31,7 +31,7 @@ export const stats = declareChannel({
   about: 'The summary, after each block and at most every five seconds when the mempool has changed.',
   event: StatsSummary,
   numbering: { after: blocks.name, everyMs: 5_000 },
-  kept: 64,
+  history: 64,
 })
 
 export const whaleAlerts = declareChannel({
@@ -40,7 +40,7 @@ export const whaleAlerts = declareChannel({
   event: WhaleAlert,
   // Far more than there are between two sightings of one transaction.
   numbering: { remembered: 50_000 },
-  kept: 1_000,
+  history: 1_000,
 })
 
 export const reorgs = declareChannel({
@@ -48,7 +48,7 @@ export const reorgs = declareChannel({
   about: 'A reorganisation, before the blocks of the new branch.',
   event: ReorgEvent,
   numbering: 'log',
-  kept: 1_000,
+  history: 1_000,
 })
 
 /** All channels. What clients, documents and processes need of one is derived from its declaration. */

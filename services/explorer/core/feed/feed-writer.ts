@@ -59,8 +59,8 @@ export class FeedWriter {
     const block = head.blocksBefore + head.connected.length
     const reorg = head.reorgsBefore + (head.disconnected.length > 0 ? 1 : 0)
     const events = [
-      ...(await this.#blockEvents(await this.#lastConnected(block - blocks.kept, head))),
-      ...(await this.#lastReorgs(reorg - reorgs.kept, head)),
+      ...(await this.#blockEvents(await this.#lastConnected(block - blocks.history, head))),
+      ...(await this.#lastReorgs(reorg - reorgs.history, head)),
     ]
     this.#feed.begin('blocks', Math.max(0, (events.find(isBlock)?.seq ?? block + 1) - 1))
     this.#feed.begin('reorgs', Math.max(0, (events.find(isReorg)?.seq ?? reorg + 1) - 1))
@@ -72,7 +72,7 @@ export class FeedWriter {
     const connected = heads.flatMap(connectedOf)
     const [joined, whales] = await Promise.all([
       this.#blockEvents(connected, tables),
-      this.#whales.alertsOf(connected.slice(-blocks.kept), tables, contents),
+      this.#whales.alertsOf(connected.slice(-blocks.history), tables, contents),
     ])
     const newReorgs = heads.filter((head) => head.disconnected.length > 0).map(reorgOf)
     return { events: [...newReorgs, ...joined], whales }

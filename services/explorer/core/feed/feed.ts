@@ -14,7 +14,7 @@ export type FeedOffer = (channel: NumberedChannel, id: string, data: object) => 
 /** The last events of a sequence. */
 interface Ring {
   readonly channel: Channel
-  readonly kept: number
+  readonly maxEvents: number
   /** The number of the newest event, which is the last of `events`. */
   last: number
   events: KeptEvent[]
@@ -73,7 +73,7 @@ export class Feed {
     ring.last = seq
     ring.events.push(event)
     // Trimmed in steps: moving the whole array at each event would cost more than the surplus.
-    if (ring.events.length > ring.kept * 1.25) ring.events.splice(0, ring.events.length - ring.kept)
+    if (ring.events.length > ring.maxEvents * 1.25) ring.events.splice(0, ring.events.length - ring.maxEvents)
     this.#send(stream, event)
     wake(ring)
   }
@@ -116,7 +116,7 @@ export class Feed {
    */
   caughtUp(stream: Stream, since: number, signal: AbortSignal): Promise<void> | undefined {
     const ahead = since - this.lastOf(stream)
-    if (ahead <= 0 || ahead > this.#rings[stream].kept) return undefined
+    if (ahead <= 0 || ahead > this.#rings[stream].maxEvents) return undefined
     return this.reached(stream, since, AbortSignal.any([signal, AbortSignal.timeout(BEHIND_WAIT_MS)]))
   }
 
@@ -135,23 +135,23 @@ export class Feed {
     if (signal.aborted) return Promise.resolve()
     const { waiting } = this.#rings[stream]
     return new Promise((resolve) => {
-      const done = (): void => {
-        signal.removeEventListener('abort', done)
-        waiting.delete(done)
+      const finish = (): void => {
+        signal.removeEventListener('abort', finish)
+        waiting.delete(finish)
         resolve()
       }
-      signal.addEventListener('abort', done)
-      waiting.add(done)
+      signal.addEventListener('abort', finish)
+      waiting.add(finish)
     })
   }
 }
 
-function ringOf({ channel, kept, numbering }: StreamOf): Ring {
+function ringOf({ channel, history, numbering }: StreamOf): Ring {
   // Larger than any number of an earlier run of this process, which sends far less than one event per millisecond.
   const last = numbering === 'log' ? 0 : Date.now()
-  return { channel, kept, last, events: [], waiting: new Set() }
+  return { channel, maxEvents: history, last, events: [], waiting: new Set() }
 }
 
 function wake({ waiting }: Ring): void {
-  for (const done of waiting) done()
+  for (const finish of waiting) finish()
 }

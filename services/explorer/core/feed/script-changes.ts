@@ -137,8 +137,10 @@ export async function missedOf(
       AND ${blocksFilter(disconnected)}`,
     span,
   )
-  const gone = new Set(disconnected.map(({ height, hash }) => `${String(height)} ${String(blockTag(hash))}`))
-  const left = rows.filter((row) => gone.has(`${String(row.height)} ${String(row.blockTag)}`))
+  const disconnectedKeys = new Set(
+    disconnected.map(({ height, hash }) => `${String(height)} ${String(blockTag(hash))}`),
+  )
+  const left = rows.filter((row) => disconnectedKeys.has(`${String(row.height)} ${String(row.blockTag)}`))
   const txids = await tables.blockTxs.getAll(left.map(blockTxKey))
   return { left: [...new Set([...txids.values()].map(({ txid }) => txid))], confirmed }
 }

@@ -156,7 +156,7 @@ export class ScriptFeed {
     if (before === undefined) return
     const touched = this.#touched === undefined ? [...this.#watched.keys()] : [...this.#touched]
     const scripts = touched.filter((script) => this.#watched.has(script))
-    const taken = this.#touched
+    const pending = this.#touched
     this.#touched = new Set()
     const unconfirmed = new Map(scripts.map((script) => [script, this.#unconfirmedOf(script)]))
     try {
@@ -178,8 +178,8 @@ export class ScriptFeed {
       }
       sendAll(messages, before.position, chain.position)
     } catch (error) {
-      if (taken === undefined || this.#touched === undefined) this.#touched = undefined
-      else for (const script of taken) this.#touched.add(script)
+      if (pending === undefined || this.#touched === undefined) this.#touched = undefined
+      else for (const script of pending) this.#touched.add(script)
       throw error
     }
   }
@@ -240,8 +240,8 @@ export class ScriptFeed {
       for (const [subscriber, changes] of welcomed) {
         const { script, send } = subscriber
         if (changes === 'too much') send({ seq: chain.position, data: undefined })
-        const known = [...(unconfirmed.get(script) ?? none).keys()]
-        send({ seq: chain.position, data: synced(known) })
+        const txids = [...(unconfirmed.get(script) ?? none).keys()]
+        send({ seq: chain.position, data: synced(txids) })
         this.#watched.get(script)?.subscribers.add(subscriber)
       }
       this.#forgetUnwatched()
@@ -282,8 +282,8 @@ async function mapOf<K, V>(keys: readonly K[], of: (key: K) => Promise<V>): Prom
   const values = new Map<K, V>()
   for (let at = 0; at < keys.length; at += SCRIPTS_AT_ONCE) {
     const some = keys.slice(at, at + SCRIPTS_AT_ONCE)
-    const made = await Promise.all(some.map(of))
-    for (const [index, key] of some.entries()) values.set(key, made[index] as V)
+    const results = await Promise.all(some.map(of))
+    for (const [index, key] of some.entries()) values.set(key, results[index] as V)
   }
   return values
 }
@@ -303,12 +303,12 @@ function eventsOf(
   { blocks }: ChainState,
 ): ScriptEvent[] {
   const isConfirmed = new Set(confirmed.map(({ txid }) => txid))
-  const gone = [...new Set([...left, ...before.keys()])].filter(
+  const removals = [...new Set([...left, ...before.keys()])].filter(
     (txid) => !now.has(txid) && !isConfirmed.has(txid),
   )
   const fell = new Set(left)
   return [
-    ...gone.map((txid): ScriptEvent => ({ ...NOTHING, status: 'removed', txid })),
+    ...removals.map((txid): ScriptEvent => ({ ...NOTHING, status: 'removed', txid })),
     ...confirmed.map(({ txid, height, change }): ScriptEvent => {
       const block = { block_height: height, block_hash: blocks.hashAt(height) }
       const timestamp = isoTime(blocks.timeAt(height))
@@ -326,8 +326,8 @@ function eventsOf(
 }
 
 /** Returns whether an unconfirmed transaction was unknown, or fewer of the outputs that it spends were known. */
-function isNew(tx: ShownTx, known: ShownTx | undefined, script: string): boolean {
-  return known === undefined || changeOf(tx, script) !== changeOf(known, script)
+function isNew(tx: ShownTx, before: ShownTx | undefined, script: string): boolean {
+  return before === undefined || changeOf(tx, script) !== changeOf(before, script)
 }
 
 interface Outgoing {

@@ -8,7 +8,7 @@ type Declared = (typeof CHANNELS)[number]
 export type Channel = Declared['name']
 /** The name of a channel whose events each explorer numbers. */
 export type NumberedChannel = Exclude<Declared, { numbering: 'log' }>['name']
-type WithRemovals = Extract<Declared, { keptWithRemovals: number }>['name']
+type WithRemovals = Extract<Declared, { historyWithRemovals: number }>['name']
 /** The name of a sequence of numbers: a channel has one sequence, and a second one if clients can ask for its removals too. */
 export type Stream = Channel | `${WithRemovals}-with-removals`
 /** The name of a sequence that is numbered by the heads or the log. */
@@ -18,7 +18,7 @@ export type PositionedStream = Exclude<Stream, NumberedChannel>
 export interface StreamOf<S extends Stream = Stream> {
   readonly name: S
   readonly channel: Channel
-  readonly kept: number
+  readonly history: number
   readonly numbering: Numbering
 }
 
@@ -26,11 +26,11 @@ const declared: readonly (ChannelDeclaration & { readonly name: Channel })[] = C
 
 /** The sequences of all channels. */
 export const STREAMS: readonly StreamOf[] = declared.flatMap(
-  ({ name, kept, keptWithRemovals, numbering }) => [
-    { name, channel: name, kept, numbering },
-    ...(keptWithRemovals === undefined
+  ({ name, history, historyWithRemovals, numbering }) => [
+    { name, channel: name, history, numbering },
+    ...(historyWithRemovals === undefined
       ? []
-      : [{ name: streamOf(name, true), channel: name, kept: keptWithRemovals, numbering }]),
+      : [{ name: streamOf(name, true), channel: name, history: historyWithRemovals, numbering }]),
   ],
 )
 
@@ -46,7 +46,7 @@ export const NUMBERED = STREAMS.filter(
 
 /** The names of the channels that have removals. */
 export const REMOVABLE: readonly string[] = declared
-  .filter(({ keptWithRemovals }) => keptWithRemovals !== undefined)
+  .filter(({ historyWithRemovals }) => historyWithRemovals !== undefined)
   .map(({ name }) => name)
 
 /** Returns the sequences of a channel. */

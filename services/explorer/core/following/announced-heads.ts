@@ -23,14 +23,14 @@ export class AnnouncedHeads {
    * @returns those that follow the current head without a gap, oldest first; none if any of them does not.
    */
   takeAfter(current: Pick<Head, 'position' | 'writtenAt'>, writer: bigint): Head[] {
-    const taken = this.#heads.filter((head) => isAfter(head, current))
+    const heads = this.#heads.filter((head) => isAfter(head, current))
     this.#heads = []
     let before = current
-    for (const head of taken) {
+    for (const head of heads) {
       if (head.previous !== before.position || !isAfter(head, before) || head.writer !== writer) return []
       before = head
     }
-    return taken
+    return heads
   }
 }
 

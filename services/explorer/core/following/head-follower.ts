@@ -154,12 +154,12 @@ export class HeadFollower {
     const { log } = this.#parts
     const last = await log.last('committed')
     this.#next = last + 1
-    const found: LogRecord[] = []
+    const backlog: LogRecord[] = []
     for await (const records of batchesBack(log, 'committed', last, (record) => record)) {
-      found.unshift(...records)
+      backlog.unshift(...records)
       if (records.some((record) => this.#decode(record)?.event.case === 'heartbeat')) break
     }
-    for (const record of found) this.#take(record)
+    for (const record of backlog) this.#take(record)
   }
 
   #take(record: LogRecord): void {
@@ -225,8 +225,8 @@ export class HeadFollower {
   }
 
   #open(name: string): Source {
-    const known = name === this.#source.db.name ? this.#source : this.#opened.get(name)
-    if (known !== undefined) return known
+    const existing = name === this.#source.db.name ? this.#source : this.#opened.get(name)
+    if (existing !== undefined) return existing
     const db = this.#parts.db.sibling(name)
     const source = { db, tables: this.#parts.tablesOf(db) }
     this.#opened.set(name, source)
@@ -270,12 +270,14 @@ export class HeadFollower {
       return
     }
     const newHeads = (): Promise<Head[]> => headsAfter(db, state.chain.position, view?.head.writtenAt)
-    const [claim, found] = await Promise.all([newestClaim(db), newHeads()]).catch(async (error: unknown) => {
-      // A database that was replaced may have been dropped before this process knew of its successor.
-      const serving = error instanceof TableMissing ? await servingDatabase(this.#parts.db) : db.name
-      if (serving === db.name) throw error
-      return [{ newest: writer, successor: serving }, [] as Head[]] as const
-    })
+    const [claim, candidates] = await Promise.all([newestClaim(db), newHeads()]).catch(
+      async (error: unknown) => {
+        // A database that was replaced may have been dropped before this process knew of its successor.
+        const serving = error instanceof TableMissing ? await servingDatabase(this.#parts.db) : db.name
+        if (serving === db.name) throw error
+        return [{ newest: writer, successor: serving }, [] as Head[]] as const
+      },
+    )
     const { newest: fence, successor } = claim
     if (successor !== '') {
       await this.#switchTo(this.#open(successor))
@@ -283,7 +285,7 @@ export class HeadFollower {
     }
     const isNewWriter = fence !== writer
     // Under a new writer, what was found may have been read before its claim.
-    const heads = isNewWriter ? await newHeads() : found
+    const heads = isNewWriter ? await newHeads() : candidates
     if (heads.length === 0 && !isNewWriter) {
       if (expected > state.chain.position)
         throw new DatabaseUnavailable('an announced head is missing from the tables')
@@ -442,7 +444,7 @@ async function stateOf(
   const { head } = view
   const { tipHeight: height, position } = head
   const tipHash = height < 0 ? '' : head.tipHash
-  const [tip, blocks, statistics, shown] = await Promise.all([
+  const [tip, blocks, statistics, finalView] = await Promise.all([
     height < 0 ? undefined : tables.blocks.get(blockKey(height, tipHash)),
     nextCanonicalBlocks(tables, before.blocks, view),
     nextStatistics(tables, before, view),
@@ -452,7 +454,7 @@ async function stateOf(
   const reorgs = head.reorgsBefore + (head.disconnected.length > 0 ? 1 : 0)
   const network = networkNamed(head.chain)
   return {
-    ...{ view: shown, position, fence, network, height, tipHash, tip, reorgs, blocks },
+    ...{ view: finalView, position, fence, network, height, tipHash, tip, reorgs, blocks },
     ...statistics,
   }
 }
@@ -462,9 +464,9 @@ async function nextStatistics(
   before: ChainState,
   view: ChainView,
 ): Promise<{ readonly recent: RecentBlocks; readonly days: Days }> {
-  const kept = commonLength(before.recent, view)
-  const fork = before.recent[kept - 1]?.height
-  const hasGrown = fork !== undefined && kept === before.recent.length
+  const common = commonLength(before.recent, view)
+  const fork = before.recent[common - 1]?.height
+  const hasGrown = fork !== undefined && common === before.recent.length
   // Both share the query of the new blocks.
   const [recent, grown] = await Promise.all([
     nextRecentBlocks(tables, before.recent, view),
@@ -474,7 +476,7 @@ async function nextStatistics(
     return { recent, days: grownDays(before.days, grown) }
   const above = recent.filter(({ height }) => fork !== undefined && height > fork)
   const isComplete = fork !== undefined && above.length === view.head.tipHeight - fork
-  const differing = [...before.recent.slice(kept), ...above]
+  const differing = [...before.recent.slice(common), ...above]
   const times = isComplete ? differing.map(({ time }) => time) : undefined
   return { recent, days: await nextDays(tables, before.days, view, times) }
 }

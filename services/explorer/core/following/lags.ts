@@ -17,8 +17,8 @@ export async function consumerLags(
   own: Readonly<Record<'committed' | 'node', number>>,
 ): Promise<Lag[]> {
   const lag = async (topic: Topic, consumer: string, position: Promise<number> | number): Promise<Lag> => {
-    const [last, done] = await Promise.all([log.last(topic), position])
-    return { topic, consumer, lag: Math.max(0, last - done) }
+    const [last, current] = await Promise.all([log.last(topic), position])
+    return { topic, consumer, lag: Math.max(0, last - current) }
   }
   const lags = await Promise.allSettled([
     lag('chain', 'materializer', log.committed('chain', 'materializer')),

@@ -118,14 +118,14 @@ export class MempoolFollower {
     if (this.#unresolved.size === 0) return
     const { state, tables, whales } = this.#parts
     const open = [...this.#unresolved]
-      .map((txid) => state.mempool.known(txid))
+      .map((txid) => state.mempool.getAny(txid))
       .filter((tx) => tx !== undefined)
     this.#unresolved = new Set(open.map((tx) => tx.txid))
-    const found = await resolveCoins(open, (txid) => state.mempool.known(txid), tables)
-    for (const tx of found) if (isResolved(tx)) this.#unresolved.delete(tx.txid)
-    if (found.length === 0) return
-    state.mempool.update(found)
-    whales.inMempool(found)
+    const updates = await resolveCoins(open, (txid) => state.mempool.getAny(txid), tables)
+    for (const tx of updates) if (isResolved(tx)) this.#unresolved.delete(tx.txid)
+    if (updates.length === 0) return
+    state.mempool.update(updates)
+    whales.inMempool(updates)
   }
 
   async #take(step: MempoolStep, signal: AbortSignal): Promise<void> {
@@ -158,9 +158,9 @@ export class MempoolFollower {
         const some = entered.slice(next, (next += delta.entered.length))
         const left = delta.left.map(({ txid }) => txid)
         const back = delta.left.filter(({ by }) => stale.has(by))
-        const known = back.map(({ txid }) => state.mempool.known(txid)).filter((tx) => tx !== undefined)
+        const restorable = back.map(({ txid }) => state.mempool.getAny(txid)).filter((tx) => tx !== undefined)
         state.mempool.change(some, left, seenAt)
-        if (known.length > 0) state.mempool.restore(known)
+        if (restorable.length > 0) state.mempool.restore(restorable)
         publishDelta(feed, delta, some)
       }
       whales.inMempool(entered)
@@ -171,7 +171,7 @@ export class MempoolFollower {
   async #publishBefore(start: number): Promise<void> {
     const { network } = this.#parts.state.chain
     if (network === undefined) return
-    for (const delta of await this.#events.deltasBefore(start, mempool.kept)) {
+    for (const delta of await this.#events.deltasBefore(start, mempool.history)) {
       const txs = delta.entered.map((entry) => shownTx({ ...entry, network }))
       publishDelta(this.#parts.feed, delta, txs)
     }
@@ -219,17 +219,17 @@ export class MempoolFollower {
     const { network } = state.chain
     if (network === undefined) return []
     const txs = entries.map((entry) => {
-      const known = state.mempool.known(entry.txid)
-      if (known?.fee === entry.fee && known.firstSeen === entry.firstSeen) return known
-      return shownTx({ ...entry, network }, known?.coins)
+      const previous = state.mempool.getAny(entry.txid)
+      if (previous?.fee === entry.fee && previous.firstSeen === entry.firstSeen) return previous
+      return shownTx({ ...entry, network }, previous?.coins)
     })
-    const found = await resolveCoins(txs, (txid) => state.mempool.known(txid), tables).catch(
+    const updates = await resolveCoins(txs, (txid) => state.mempool.getAny(txid), tables).catch(
       (error: unknown) => {
         logger.warn({ err: error }, 'cannot look up inputs of the mempool, retrying')
         return []
       },
     )
-    const byTxid = new Map(found.map((tx) => [tx.txid, tx]))
+    const byTxid = new Map(updates.map((tx) => [tx.txid, tx]))
     const all = txs.map((tx) => byTxid.get(tx.txid) ?? tx)
     for (const tx of all) if (!isResolved(tx)) this.#unresolved.add(tx.txid)
     return all
@@ -246,11 +246,11 @@ export class MempoolFollower {
     make: () => void,
   ): Promise<void> {
     const { state } = this.#parts
-    for (let done = -1; state.isMempoolLoaded && !signal.aborted;) {
+    for (let lastTo = -1; state.isMempoolLoaded && !signal.aborted;) {
       const to = Math.max(this.#overlaidFrom, this.#searchedTo)
-      if (seenAt >= to || done === to) break
+      if (seenAt >= to || lastTo === to) break
       if (await this.#addOverlay([...state.mempool.entries(), ...entered], { from: seenAt, to }, signal))
-        done = to
+        lastTo = to
     }
     if (signal.aborted) return
     this.#seenAt = seenAt

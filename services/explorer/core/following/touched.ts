@@ -26,7 +26,7 @@ type Changed = Pick<Head, 'position' | 'previous' | 'tipHeight' | 'connected' | 
 export async function touchedBy(
   heads: readonly Changed[],
   position: number,
-  mempool: Pick<Mempool, 'known'>,
+  mempool: Pick<Mempool, 'getAny'>,
   tables: Pick<Tables, 'bodies' | 'largeBodies'>,
   txidsOf: TxidsOf,
 ): Promise<ReadonlySet<string> | undefined> {
@@ -40,7 +40,7 @@ export async function touchedBy(
   const unknown: string[] = []
   for (const txid of txids) {
     touched.add(txid)
-    const tx = mempool.known(txid)
+    const tx = mempool.getAny(txid)
     if (tx === undefined || !isResolved(tx)) {
       unknown.push(txid)
       continue
@@ -50,12 +50,12 @@ export async function touchedBy(
   }
   for (let at = 0; at < unknown.length; at += TXS_AT_ONCE) {
     const some = unknown.slice(at, at + TXS_AT_ONCE)
-    let found = 0
+    let count = 0
     await eachBody(tables, some, (body) => {
-      found++
+      count++
       addTx(touched, body)
     })
-    if (found < some.length) return undefined
+    if (count < some.length) return undefined
   }
   return touched
 }

@@ -100,22 +100,22 @@ export class AuditWatch {
     if (!state.ready || !database.connected || view === undefined || tip === undefined)
       return this.#failed('nothing is indexed, or the database is unreachable')
     const { signal } = this.#stop
-    const found = new Findings()
+    const findings = new Findings()
     const moving = new Findings()
     const height = this.#height(tip.height)
-    await compareBlock({ db, node, signal, view }, height, found)
+    await compareBlock({ db, node, signal, view }, height, findings)
     const day = recent[Math.floor(Math.random() * recent.length)]?.time ?? tip.time
-    await countDay({ db, view, head: view.head }, dayOf(day), found)
+    await countDay({ db, view, head: view.head }, dayOf(day), findings)
     moving.expect('hash of the tip', tip.hash, await this.#hashAt(node, tip.height))
     const reported = new Set(await node.mempoolTxids(signal))
-    const held = new Set([...state.mempool.snapshot().values()].map(({ txid }) => txid))
-    for (const txid of new Set([...reported, ...held]))
-      moving.expect(`unconfirmed ${txid}`, held.has(txid), reported.has(txid))
+    const ownTxids = new Set([...state.mempool.snapshot().values()].map(({ txid }) => txid))
+    for (const txid of new Set([...reported, ...ownTxids]))
+      moving.expect(`unconfirmed ${txid}`, ownTxids.has(txid), reported.has(txid))
     // After a reorganisation or under a new writer, the compared rows may not belong to the chain any more.
     const isOfChain = state.chain.view?.isCanonical(view.head.tipHeight, view.head.tipHash) === true
     const isStill = isOfChain && (await newestFence(db)) === fence
     const persisting = this.#persisting(moving.differences)
-    const differences = [...(isStill ? found.differences : []), ...persisting]
+    const differences = [...(isStill ? findings.differences : []), ...persisting]
     for (const difference of differences) logger.error(difference, 'audit difference found')
     const checks = this.#result.checks + 4
     this.#result = { checkedAt: new Date().toISOString(), checks, differences: differences.length }

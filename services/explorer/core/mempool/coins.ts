@@ -17,21 +17,21 @@ export async function resolveCoins(
 ): Promise<ShownTx[]> {
   const open = txs.filter((tx) => !isResolved(tx))
   const own = new Map(txs.map((tx) => [tx.txid, tx]))
-  const wanted = new Map<string, Coin | undefined>()
+  const coins = new Map<string, Coin | undefined>()
   for (const tx of open)
     for (const [index, outpoint] of tx.outpoints.entries())
-      if (tx.coins[index] === undefined) wanted.set(outpoint, undefined)
+      if (tx.coins[index] === undefined) coins.set(outpoint, undefined)
   const elsewhere: string[] = []
-  for (const txid of new Set(Array.from(wanted.keys(), txidOf))) {
+  for (const txid of new Set(Array.from(coins.keys(), txidOf))) {
     const parent = own.get(txid) ?? mempool(txid)
     if (parent === undefined) elsewhere.push(txid)
-    else addCoins(wanted, txid, parent.raw)
+    else addCoins(coins, txid, parent.raw)
   }
   await eachBody(tables, elsewhere, ({ txid, body }) => {
-    addCoins(wanted, txid, body)
+    addCoins(coins, txid, body)
   })
   return open
-    .map((tx) => fill(tx, wanted))
+    .map((tx) => fill(tx, coins))
     .filter((tx, index) => missing(tx) < missing(open[index] as ShownTx))
 }
 
@@ -39,15 +39,15 @@ const txidOf = (outpoint: string): string => outpoint.slice(0, 64)
 const missing = (tx: ShownTx): number => tx.coins.filter((coin) => coin === undefined).length
 
 /** Adds the wanted outputs of a transaction. */
-function addCoins(wanted: Map<string, Coin | undefined>, txid: string, bytes: Buffer): void {
+function addCoins(coins: Map<string, Coin | undefined>, txid: string, bytes: Buffer): void {
   for (const [vout, { value, script }] of parseTx(bytes).outputs.entries()) {
     const outpoint = outpointOf(txid, vout)
     // A copy: the script is a view of a whole response.
-    if (wanted.has(outpoint)) wanted.set(outpoint, { value, script: Buffer.from(script) })
+    if (coins.has(outpoint)) coins.set(outpoint, { value, script: Buffer.from(script) })
   }
 }
 
 function fill(tx: ShownTx, coins: ReadonlyMap<string, Coin | undefined>): ShownTx {
-  const found = tx.outpoints.map((outpoint, index) => tx.coins[index] ?? coins.get(outpoint))
-  return shownTx(tx, found)
+  const allCoins = tx.outpoints.map((outpoint, index) => tx.coins[index] ?? coins.get(outpoint))
+  return shownTx(tx, allCoins)
 }

@@ -63,15 +63,15 @@ export class MempoolTxs {
   ) {}
 
   static of(txs: Iterable<ShownTx>): MempoolTxs {
-    const known = new Map([...txs].map((tx) => [tx.txid, tx]))
-    const { children, spends } = linksOf(known)
+    const txById = new Map([...txs].map((tx) => [tx.txid, tx]))
+    const { children, spends } = linksOf(txById)
     const graph = {
-      get: (txid: string) => known.get(txid),
+      get: (txid: string) => txById.get(txid),
       childrenOf: (txid: string) => children.get(txid) ?? [],
     }
-    for (const tx of repackaged(known.values(), graph)) known.set(tx.txid, tx)
+    for (const tx of repackaged(txById.values(), graph)) txById.set(tx.txid, tx)
     // Strings are sorted several times as fast without a function that compares them.
-    const sorted = [...known.keys()].sort().map((txid) => known.get(txid) as ShownTx)
+    const sorted = [...txById.keys()].sort().map((txid) => txById.get(txid) as ShownTx)
     // Sorting is stable: transactions of one second stay in the order of their txids.
     const aged = [...sorted].sort((one, other) => other.firstSeen - one.firstSeen)
     const rated = [...sorted].sort((one, other) => rateOf(other) - rateOf(one))
@@ -125,12 +125,12 @@ export class MempoolTxs {
 
   /** Returns the newest transactions that move more than a value in base units, at most `count`. */
   moving(moreThan: bigint, count: number): readonly ShownTx[] {
-    const found: ShownTx[] = []
+    const txs: ShownTx[] = []
     for (const { items, summary } of this.aged.parts(largestOf)) {
-      if (found.length >= count) break
-      if (summary > moreThan) found.push(...items.filter(({ moved = 0n }) => moved > moreThan))
+      if (txs.length >= count) break
+      if (summary > moreThan) txs.push(...items.filter(({ moved = 0n }) => moved > moreThan))
     }
-    return found.slice(0, count)
+    return txs.slice(0, count)
   }
 
   /** Returns the transactions with a higher effective fee rate than one: how many, and their virtual size. */
@@ -192,11 +192,11 @@ export class MempoolTxs {
   #scriptsAfter(leaving: readonly ShownTx[], entering: readonly ShownTx[]): SortedList<OfScript> {
     const after = new Map<string, Set<ShownTx>>()
     const of = (hash: string): Set<ShownTx> => {
-      const known = after.get(hash)
-      if (known !== undefined) return known
-      const made = new Set(this.ofScript(hash))
-      after.set(hash, made)
-      return made
+      const current = after.get(hash)
+      if (current !== undefined) return current
+      const ofHash = new Set(this.ofScript(hash))
+      after.set(hash, ofHash)
+      return ofHash
     }
     for (const tx of leaving) for (const hash of tx.changes.keys()) of(hash).delete(tx)
     for (const tx of entering) for (const hash of tx.changes.keys()) of(hash).add(tx)
@@ -209,9 +209,9 @@ export class MempoolTxs {
 
   /** Returns the transactions whose objects are not in another version of the set. */
   notIn(other: MempoolTxs): ShownTx[] {
-    const found: ShownTx[] = []
-    this.txs.forEachNotIn(other.txs, (tx) => found.push(tx))
-    return found
+    const txs: ShownTx[] = []
+    this.txs.forEachNotIn(other.txs, (tx) => txs.push(tx))
+    return txs
   }
 }
 
@@ -231,9 +231,9 @@ function linksOf(txs: ReadonlyMap<string, ShownTx>): {
       else spends.set(spend.outpoint, spend)
       const parent = spend.outpoint.slice(0, 64)
       if (!txs.has(parent)) continue
-      const known = children.get(parent)
-      if (known === undefined) children.set(parent, [tx])
-      else known.push(tx)
+      const siblings = children.get(parent)
+      if (siblings === undefined) children.set(parent, [tx])
+      else siblings.push(tx)
     }
   }
   const sorted = [...spends.keys()].sort().map((outpoint) => spends.get(outpoint) as Spend)

@@ -56,7 +56,7 @@ export class Mempool {
   }
 
   /** Returns a transaction, even if a head has confirmed it since the last event of the mempool. */
-  known(txid: string): ShownTx | undefined {
+  getAny(txid: string): ShownTx | undefined {
     return this.#entries.get(txid) ?? this.snapshot().get(txid)
   }
 
@@ -69,13 +69,13 @@ export class Mempool {
   replace(entries: Iterable<ShownTx>, position: number): void {
     this.#reporting(() => {
       const all = new Map([...entries].map((tx) => [tx.txid, tx]))
-      const gone = [...this.#entries.values()].filter(({ txid }) => !all.has(txid))
+      const removals = [...this.#entries.values()].filter(({ txid }) => !all.has(txid))
       // Most snapshots are what is known already.
       const other = [...all.values()].filter((tx) => this.#entries.get(tx.txid) !== tx)
       this.#entries = this.isEmpty
         ? MempoolTxs.of(all.values())
         : this.#entries.changed(
-            gone.map(({ txid }) => txid),
+            removals.map(({ txid }) => txid),
             other,
           )
       this.#hidden.clear()
@@ -96,8 +96,8 @@ export class Mempool {
   /** Replaces transactions by versions with more of the outputs that they spend. */
   update(resolved: readonly ShownTx[]): void {
     this.#reporting(() => {
-      const known = resolved.filter(({ txid }) => this.#entries.get(txid) !== undefined)
-      this.#entries = this.#entries.changed([], known)
+      const current = resolved.filter(({ txid }) => this.#entries.get(txid) !== undefined)
+      this.#entries = this.#entries.changed([], current)
     })
   }
 
@@ -136,9 +136,9 @@ export class Mempool {
    * event, if many transactions have entered; until then it stays hidden.
    */
   #settle(position: number): void {
-    const known = this.#overlays.filter((overlay) => overlay.position <= position)
-    if (known.length === 0) return
-    const after = known.reduce(withOverlay, this.#base())
+    const overlays = this.#overlays.filter((overlay) => overlay.position <= position)
+    if (overlays.length === 0) return
+    const after = overlays.reduce(withOverlay, this.#base())
     this.#hidden.clear()
     for (const { txid } of this.#entries.notIn(after))
       if (after.get(txid) === undefined) this.#hidden.add(txid)

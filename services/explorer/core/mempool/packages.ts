@@ -21,25 +21,25 @@ const MAX_CLUSTER = 1_000
  * @param changed transactions that are new, or have lost a parent or a child.
  */
 export function repackaged(changed: Iterable<ShownTx>, graph: TxGraph): ShownTx[] {
-  const found: ShownTx[] = []
-  const seen = new Set<string>()
+  const result: ShownTx[] = []
+  const visited = new Set<string>()
   const excessive = new Set<string>()
   for (const start of changed) {
-    if (seen.has(start.txid)) continue
+    if (visited.has(start.txid)) continue
     const { txs: connected, isComplete } = clusterOf(start, graph, excessive)
     // Parts of the cluster may have had packages before they were connected.
     const isNew = !isComplete && connected.some(({ packaged }) => packaged !== undefined)
     const txs = isNew ? allConnected(connected, graph) : connected
     const packages = isComplete && txs.length > 1 ? packagesOf(txs) : undefined
     for (const tx of txs) {
-      seen.add(tx.txid)
+      visited.add(tx.txid)
       if (!isComplete) excessive.add(tx.txid)
       const packaged = sharedWithOthers(packages?.get(tx.txid), tx)
       if (packaged?.fee !== tx.packaged?.fee || packaged?.vsize !== tx.packaged?.vsize)
-        found.push({ ...tx, packaged })
+        result.push({ ...tx, packaged })
     }
   }
-  return found
+  return result
 }
 
 const sharedWithOthers = (

@@ -69,10 +69,10 @@ export function* projecting(txs: Iterable<ProjectableTx>, maxWeight: number, mos
       if (blocks.length === most) return blocks
       open = new OpenBlock()
     }
-    const taken = withAncestors(next)
-    open.add(next, taken.length)
-    for (const each of taken) queue.take(each)
-    sinceBreak += taken.length
+    const members = withAncestors(next)
+    open.add(next, members.length)
+    for (const each of members) queue.take(each)
+    sinceBreak += members.length
     if (sinceBreak < STEP) continue
     sinceBreak = 0
     yield
@@ -183,9 +183,9 @@ function add(
 /** Returns a candidate and its ancestors that no block contains yet. */
 function withAncestors(candidate: Candidate): Candidate[] {
   if (candidate.parents.length === 0) return [candidate]
-  const found = new Set([candidate])
-  for (const each of found) for (const parent of each.parents) if (!parent.isTaken) found.add(parent)
-  return [...found]
+  const members = new Set([candidate])
+  for (const each of members) for (const parent of each.parents) if (!parent.isTaken) members.add(parent)
+  return [...members]
 }
 
 /** The candidates by the fee rate of their packages: a binary heap, highest first, with outdated entries. */
@@ -219,13 +219,13 @@ class Queue {
   }
 
   /** Takes a candidate, which no longer counts for the packages of its descendants. */
-  take(taken: Candidate): void {
-    taken.isTaken = true
-    const descendants = new Set(taken.children)
+  take(candidate: Candidate): void {
+    candidate.isTaken = true
+    const descendants = new Set(candidate.children)
     for (const each of descendants) for (const child of each.children) descendants.add(child)
     for (const each of descendants) {
       if (each.isTaken) continue
-      add(each, taken.tx, -1n, -1)
+      add(each, candidate.tx, -1n, -1)
       this.#push({ candidate: each, rate: rateOf(each) })
     }
   }

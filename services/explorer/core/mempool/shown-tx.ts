@@ -49,17 +49,17 @@ export function shownTx(
   const tx = parseTx(raw)
   const { txid, size } = tx
   const weight = weightOf(tx, network)
-  const known = tx.inputs.map((_, index) => coins[index])
+  const inputCoins = tx.inputs.map((_, index) => coins[index])
   return {
     ...{ raw, fee, firstSeen, network, txid, size, vsize: vsizeOf(weight, network), weight },
     value: sumOf(tx.outputs),
     outpoints: outpointsOf(tx),
-    coins: known,
+    coins: inputCoins,
     isDilithium: tx.inputs.some((input, index) =>
-      hasDilithiumSignature(input, known[index]?.script, network),
+      hasDilithiumSignature(input, inputCoins[index]?.script, network),
     ),
-    changes: changesOf(tx, known),
-    moved: known.includes(undefined) ? undefined : movedBy(tx, known),
+    changes: changesOf(tx, inputCoins),
+    moved: inputCoins.includes(undefined) ? undefined : movedBy(tx, inputCoins),
   }
 }
 

@@ -72,10 +72,10 @@ export class SortedList<T> implements Iterable<T> {
   *parts<S>(
     summarise: (items: readonly T[]) => S,
   ): Generator<{ readonly items: readonly T[]; readonly summary: S }> {
-    const known = summariesOf(summarise)
+    const summaries = summariesOf(summarise)
     for (const items of this.chunks) {
-      let summary = known.get(items)
-      if (summary === undefined) known.set(items, (summary = summarise(items)))
+      let summary = summaries.get(items)
+      if (summary === undefined) summaries.set(items, (summary = summarise(items)))
       yield { items, summary }
     }
   }
@@ -116,9 +116,9 @@ export class SortedList<T> implements Iterable<T> {
     }
     for (const item of removed) {
       const index = chunkOf(item)
-      const found = chunks[index]
-      const at = found === undefined ? -1 : lastAtMost(found, (each) => compare(each, item))
-      if (found === undefined || at < 0 || compare(found[at] as T, item) !== 0) continue
+      const items = chunks[index]
+      const at = items === undefined ? -1 : lastAtMost(items, (each) => compare(each, item))
+      if (items === undefined || at < 0 || compare(items[at] as T, item) !== 0) continue
       const chunk = ownAt(index)
       chunk.splice(at, 1)
       size--
@@ -186,9 +186,9 @@ export class SortedList<T> implements Iterable<T> {
 const SUMMARIES = new WeakMap<object, WeakMap<object, unknown>>()
 
 function summariesOf<T, S>(summarise: (items: readonly T[]) => S): WeakMap<Chunk<T>, S> {
-  let known = SUMMARIES.get(summarise)
-  if (known === undefined) SUMMARIES.set(summarise, (known = new WeakMap()))
-  return known as WeakMap<Chunk<T>, S>
+  let summaries = SUMMARIES.get(summarise)
+  if (summaries === undefined) SUMMARIES.set(summarise, (summaries = new WeakMap()))
+  return summaries as WeakMap<Chunk<T>, S>
 }
 
 /** Returns the last index of a sorted array whose item is not after the wanted one; -1 for none. @param probe as `Compare`. */

@@ -120,12 +120,12 @@ export class AnswerSize {
   }
 
   async #take(): Promise<void> {
-    const wanted = this.#wanted
-    if (this.#isReleased || wanted <= this.#reserved) return
+    const bytes = this.#wanted
+    if (this.#isReleased || bytes <= this.#reserved) return
     // Given back first: answers that hold memory and wait for each other would never end.
     this.#giveBack()
-    await this.memory.take(wanted, this.signal)
-    this.#reserved = wanted
+    await this.memory.take(bytes, this.signal)
+    this.#reserved = bytes
     // The answer may have ended meanwhile.
     if (this.#isReleased) this.#giveBack()
   }

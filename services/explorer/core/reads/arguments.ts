@@ -75,18 +75,18 @@ export function badArgument(name: string, schema: TSchema): BadArgument {
 
 const isOptional = (schema: TSchema): boolean => OptionalKind in schema
 
-function parse(schema: TSchema, given: string | readonly unknown[]): unknown {
+function parse(schema: TSchema, value: string | readonly unknown[]): unknown {
   const declared = schema as Record<string, unknown>
-  if (declared['type'] === 'array') return parseList(schema as TArray, given)
-  if (typeof given !== 'string') return undefined
-  return parseText(schema, declared, given)
+  if (declared['type'] === 'array') return parseList(schema as TArray, value)
+  if (typeof value !== 'string') return undefined
+  return parseText(schema, declared, value)
 }
 
 /** Returns the items of a list; undefined if one of them, or their number, is not valid. */
-function parseList({ items, minItems, maxItems }: TArray, given: string | readonly unknown[]): unknown {
-  if (typeof given === 'string' || given.length < (minItems ?? 0) || given.length > (maxItems ?? MOST))
+function parseList({ items, minItems, maxItems }: TArray, value: string | readonly unknown[]): unknown {
+  if (typeof value === 'string' || value.length < (minItems ?? 0) || value.length > (maxItems ?? MOST))
     return undefined
-  const values = given.map((each) => (typeof each === 'string' ? parse(items, each) : undefined))
+  const values = value.map((each) => (typeof each === 'string' ? parse(items, each) : undefined))
   return values.includes(undefined) ? undefined : values
 }
 
@@ -110,9 +110,9 @@ function parseText(schema: TSchema, declared: Readonly<Record<string, unknown>>,
 const patterns = new Map<string, RegExp>()
 
 function compiled(pattern: string): RegExp {
-  let found = patterns.get(pattern)
-  if (found === undefined) patterns.set(pattern, (found = new RegExp(pattern)))
-  return found
+  let regExp = patterns.get(pattern)
+  if (regExp === undefined) patterns.set(pattern, (regExp = new RegExp(pattern)))
+  return regExp
 }
 
 /** Returns the strings that a schema of literals allows; undefined for other schemas. */

@@ -48,10 +48,10 @@ export function encodeCursor(list: string, place: readonly (string | number)[]):
 }
 
 /** Decodes a place in a list. @throws BadArgument for a text that `encodeCursor` has not made for this list. */
-export function decodeCursor(list: string, given: string): string[] {
-  const bytes = Buffer.from(given, 'base64url')
+export function decodeCursor(list: string, encoded: string): string[] {
+  const bytes = Buffer.from(encoded, 'base64url')
   const text = bytes.subarray(CHECK_BYTES)
-  if (bytes.toString('base64url') !== given || !checkOf(list, text).equals(bytes.subarray(0, CHECK_BYTES)))
+  if (bytes.toString('base64url') !== encoded || !checkOf(list, text).equals(bytes.subarray(0, CHECK_BYTES)))
     throw badArgument('cursor', cursor)
   return text.toString().split(' ')
 }

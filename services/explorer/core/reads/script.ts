@@ -77,18 +77,18 @@ export interface ScriptChange {
 
 /**
  * Returns the transactions of a script with ordinals in a range (inclusive), lowest first.
- * @param known rows of the chain that need not be read again.
+ * @param knownRows rows of the chain that need not be read again.
  */
 export async function pageOfScript(
   { chain: { blocks }, tables }: Sources,
   hash: string,
   { from, to }: { readonly from: number; readonly to: number },
-  known: readonly ScriptRow[],
+  knownRows: readonly ScriptRow[],
 ): Promise<ScriptChange[]> {
   if (from > to) return []
   // The row below the first row has the totals before it.
   const lowest = Math.max(1, from - 1)
-  let rows = byOrdinal(known)
+  let rows = byOrdinal(knownRows)
   if (!hasAll(rows, lowest, to)) {
     const read = await tables.scriptRows(hash, lowest, to)
     rows = byOrdinal(read.filter((row) => blocks.has(row.height, row.blockTag)))

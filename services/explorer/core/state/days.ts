@@ -45,8 +45,8 @@ export async function nextDays(
   if (times.length === 0) return before
   const [first, last] = [startOf(least(times)), endOf(most(times))]
   const again = await daysBetween(tables, view, first, last)
-  const kept = before.filter(({ day }) => day < dayOf(first) || day > dayOf(last))
-  return sorted([...kept, ...again])
+  const unchanged = before.filter(({ day }) => day < dayOf(first) || day > dayOf(last))
+  return sorted([...unchanged, ...again])
 }
 
 /**

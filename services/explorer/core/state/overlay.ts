@@ -115,7 +115,7 @@ export async function overlayBySearch(
   const chained = await txsOfAll(disconnected, networkNamed(view.head.chain), mempool, tables)
   const all = [...txs, ...chained.map(({ tx }) => tx)]
   const outpoints = all.flatMap((tx) => tx.outpoints)
-  const [found, spends] = await Promise.all([
+  const [confirmations, spends] = await Promise.all([
     confirmationsByTxid(
       tables,
       blocks,
@@ -123,7 +123,7 @@ export async function overlayBySearch(
     ),
     tables.spends.getAll(outpoints.map(outputPrefix)),
   ])
-  const confirmed = new Set(found.keys())
+  const confirmed = new Set(confirmations.keys())
   const spent = new Set<string>()
   for (const outpoint of outpoints) {
     const [txid = '', vout] = outpoint.split(':')
@@ -168,9 +168,9 @@ async function spentBy(txids: ReadonlySet<string>, mempool: Mempool, tables: Tab
   const spent = new Set<string>()
   const unknown: string[] = []
   for (const txid of txids) {
-    const known = mempool.known(txid)
-    if (known === undefined) unknown.push(txid)
-    else for (const outpoint of known.outpoints) spent.add(outpoint)
+    const tx = mempool.getAny(txid)
+    if (tx === undefined) unknown.push(txid)
+    else for (const outpoint of tx.outpoints) spent.add(outpoint)
   }
   await eachBody(tables, unknown, ({ body }) => {
     for (const outpoint of outpointsOf(parseTx(body))) spent.add(outpoint)
@@ -187,19 +187,19 @@ async function txsOf(
   const row = await blockAt(tables.unchecked, block.height, block.hash)
   const located = await blockTxsBetween(tables.unchecked, block, 0, 0xffff_ffff)
   // A power cut can lose rows of `txs` until they are repaired: their transactions stay out of the mempool until its next event.
-  const written = await tables.confirmations.getAll(located.map(({ txid }) => txid))
+  const confirmations = await tables.confirmations.getAll(located.map(({ txid }) => txid))
   const rows = await transactionsOf(
     tables,
-    located.filter(({ txid }) => written.has(txid)),
+    located.filter(({ txid }) => confirmations.has(txid)),
   )
   return rows.map(({ txid, body, witness, prevouts }) => {
     const tx = parseBody(body, witness)
     const coins = decodePrevouts(prevouts)
-    const firstSeen = mempool.known(txid)?.firstSeen ?? row?.time ?? 0
+    const firstSeen = mempool.getAny(txid)?.firstSeen ?? row?.time ?? 0
     const fee = tx.isCoinbase ? 0n : sumOf(coins) - sumOf(tx.outputs)
     // Rows are views of a whole response, and this transaction is kept.
-    const kept = coins.map(({ value, script }) => ({ value, script: Buffer.from(script) }))
+    const copies = coins.map(({ value, script }) => ({ value, script: Buffer.from(script) }))
     const entry = { raw: serializeTx(tx, true), fee, firstSeen, network }
-    return { tx: shownTx(entry, kept), isCoinbase: tx.isCoinbase }
+    return { tx: shownTx(entry, copies), isCoinbase: tx.isCoinbase }
   })
 }

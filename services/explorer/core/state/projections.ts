@@ -43,7 +43,7 @@ export class Projections {
 
   /** Returns the first blocks that a mempool fills, or did shortly before. */
   async of(mempool: MempoolTxs, view: ChainState['view'], network: Network): Promise<Projected> {
-    const used = this.#known(mempool, view) ?? this.#project(mempool, view, network)
+    const used = this.#reusable(mempool, view) ?? this.#project(mempool, view, network)
     const blocks = await used.blocks
     if (used.mempool === mempool) return { blocks, untilMs: undefined }
     const isOver = Date.now() >= (used.untilMs ?? 0)
@@ -52,19 +52,19 @@ export class Projections {
   }
 
   /** Returns a projection of a mempool, or of an earlier version of a large one. */
-  #known(mempool: MempoolTxs, view: ChainState['view']): Projection | undefined {
-    const known = [this.#newest, this.#ended].filter((each) => each !== undefined)
-    const own = known.find((each) => each.mempool === mempool)
+  #reusable(mempool: MempoolTxs, view: ChainState['view']): Projection | undefined {
+    const projections = [this.#newest, this.#ended].filter((each) => each !== undefined)
+    const own = projections.find((each) => each.mempool === mempool)
     if (own !== undefined || mempool.size <= SMALL) return own
-    const earlier = known.filter((each) => each.view === view)
+    const earlier = projections.filter((each) => each.view === view)
     return earlier.find(({ untilMs }) => untilMs !== undefined) ?? earlier[0]
   }
 
   #project(mempool: MempoolTxs, view: ChainState['view'], network: Network): Projection {
     const maxWeight = network.maxBlockWeight - RESERVED_VSIZE * network.witnessScale
-    const made = inSlices(projecting(mempool.values(), maxWeight, MAX_PROJECTED_BLOCKS + 1))
-    const projection: Projection = { mempool, view, blocks: made.then(({ blocks }) => blocks) }
-    void made.then(({ tookMs }) => {
+    const result = inSlices(projecting(mempool.values(), maxWeight, MAX_PROJECTED_BLOCKS + 1))
+    const projection: Projection = { mempool, view, blocks: result.then(({ blocks }) => blocks) }
+    void result.then(({ tookMs }) => {
       projection.untilMs = Date.now() + REST * tookMs
       this.#ended = projection
     })

@@ -33,10 +33,10 @@ export async function nextRecentBlocks(
   view: ChainView,
 ): Promise<RecentBlocks> {
   const { tipHeight } = view.head
-  const kept = before.slice(0, commonLength(before, view))
-  const from = Math.max(0, (kept.at(-1)?.height ?? -1) + 1, tipHeight - MAX_RECENT + 1)
+  const unchanged = before.slice(0, commonLength(before, view))
+  const from = Math.max(0, (unchanged.at(-1)?.height ?? -1) + 1, tipHeight - MAX_RECENT + 1)
   const added = from > tipHeight ? [] : await blocksOf(tables, view, from, tipHeight)
-  return [...kept, ...added].slice(-MAX_RECENT)
+  return [...unchanged, ...added].slice(-MAX_RECENT)
 }
 
 /** Returns how many of the blocks, from the lowest, are on the view's chain. */

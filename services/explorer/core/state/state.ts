@@ -135,9 +135,9 @@ export class State {
 
   /** The node's height in the newest received heartbeat, applied or not; undefined before the first. */
   get nodeHeight(): number | undefined {
-    const [applied, seen] = [this.heartbeat, this.nodeSeen]
-    return seen !== undefined && (applied === undefined || seen.timeMs > applied.timeMs)
-      ? seen.nodeHeight
+    const [applied, newest] = [this.heartbeat, this.nodeSeen]
+    return newest !== undefined && (applied === undefined || newest.timeMs > applied.timeMs)
+      ? newest.nodeHeight
       : applied?.nodeHeight
   }
 

@@ -49,13 +49,13 @@ export class CanonicalBlocks {
 
   /**
    * Returns the lowest blocks of this chain, followed by other blocks.
-   * @param kept the number of blocks of this chain to keep.
+   * @param count the number of blocks of this chain to keep.
    * @param pages the blocks above them, in any order, as RowBinary of height, hash and time; others are ignored.
    * @param tipHeight the height of the highest of them.
    * @throws MissingBlock if a height has no block.
    */
-  async extended(kept: number, pages: AsyncIterable<Buffer>, tipHeight: number): Promise<CanonicalBlocks> {
-    const writer = new ChainWriter(this.#chunks, kept, tipHeight + 1)
+  async extended(count: number, pages: AsyncIterable<Buffer>, tipHeight: number): Promise<CanonicalBlocks> {
+    const writer = new ChainWriter(this.#chunks, count, tipHeight + 1)
     for await (const page of pages) {
       for (let at = 0; at < page.length; at += ROW_BYTES)
         writer.set(page.readUInt32LE(at), page.subarray(at + 4, at + 36), page.readUInt32LE(at + 36))
@@ -69,12 +69,12 @@ export class CanonicalBlocks {
    * @param digits 4 to 64 in lower case. @param most the maximum number of blocks.
    */
   matching(digits: string, most: number): BlockId[] {
-    const found: BlockId[] = []
+    const matches: BlockId[] = []
     const last = (digits.length - 1) >> 1
     const mask = digits.length % 2 === 0 ? 0xff : 0xf0
     const [before, begin] = Buffer.from(`${digits}0`.slice(2 * last - 2, 2 * last + 2), 'hex')
     const [beforeEnd, end] = Buffer.from(digits.slice(-4), 'hex')
-    for (let index = this.#chunks.length - 1; index >= 0 && found.length < most; index--) {
+    for (let index = this.#chunks.length - 1; index >= 0 && matches.length < most; index--) {
       const chunk = this.#chunks[index] as Buffer
       const first = index * CHUNK_BLOCKS
       for (let at = offsetOf(Math.min(this.length - first, CHUNK_BLOCKS) - 1); at >= 0; at -= BLOCK_BYTES) {
@@ -82,10 +82,10 @@ export class CanonicalBlocks {
         if (!begins && !(chunk[at + 31] === end && chunk[at + 30] === beforeEnd)) continue
         const hash = chunk.toString('hex', at, at + 32)
         if (!hash.startsWith(digits) && !hash.endsWith(digits)) continue
-        if (found.push({ height: first + at / BLOCK_BYTES, hash }) === most) break
+        if (matches.push({ height: first + at / BLOCK_BYTES, hash }) === most) break
       }
     }
-    return found
+    return matches
   }
 
   #chunkOf(height: number): Buffer {
@@ -147,8 +147,8 @@ export async function nextCanonicalBlocks(
   view: ChainView,
 ): Promise<CanonicalBlocks> {
   const { tipHeight } = view.head
-  const kept = commonLength(before, view)
-  return before.extended(kept, rowsOf(tables, view, kept, tipHeight), tipHeight)
+  const common = commonLength(before, view)
+  return before.extended(common, rowsOf(tables, view, common, tipHeight), tipHeight)
 }
 
 /** Returns how many of the blocks, from the lowest, are on the view's chain. */

@@ -109,13 +109,13 @@ export class Gatherer<V> implements Lookup<V> {
 
   async getAll(keys: Iterable<string>, signal?: CancelSignal): Promise<Map<string, V>> {
     signal?.throwIfAborted()
-    const found = new Map<string, V>()
+    const values = new Map<string, V>()
     const look = async (key: string): Promise<void> => {
       const value = await this.get(key, signal)
-      if (value !== undefined) found.set(key, value)
+      if (value !== undefined) values.set(key, value)
     }
     await Promise.all(Array.from(new Set(keys), look))
-    return found
+    return values
   }
 
   #wait(key: string, waiter: Waiter<V>): void {
@@ -178,8 +178,8 @@ export class Gatherer<V> implements Lookup<V> {
     this.#lookedUp += waiters.size
     this.#batches.add(batch)
     try {
-      const found = await this.#load([...waiters.keys()], batch.abort.signal)
-      for (const [key, all] of waiters) for (const waiter of all) waiter.resolve(found.get(key))
+      const values = await this.#load([...waiters.keys()], batch.abort.signal)
+      for (const [key, all] of waiters) for (const waiter of all) waiter.resolve(values.get(key))
     } catch (error) {
       for (const all of waiters.values()) for (const waiter of all) waiter.reject(error)
     } finally {

@@ -426,13 +426,13 @@ export class Tables {
       ? await endsOf(this.unchecked, script)
       : ((await scriptEnds.get(script, this.signal)) ?? [])
     const ends = rows.filter(visible)
-    const known = ends.reduce<ScriptRow | undefined>(
+    const end = ends.reduce<ScriptRow | undefined>(
       (last, row) => (last === undefined || row.ordinal > last.ordinal ? row : last),
       undefined,
     )
     // Only first rows: if there are further rows, a row beyond these may be visible.
-    const isKnown = rows.length <= LAST_ROWS || (known !== undefined && known.ordinal > 1)
-    const last = isKnown ? known : await this.lastVisibleOfScript(script, visible, filter)
+    const isKnown = rows.length <= LAST_ROWS || (end !== undefined && end.ordinal > 1)
+    const last = isKnown ? end : await this.lastVisibleOfScript(script, visible, filter)
     if (last === undefined) return [undefined, undefined]
     const first = ends.find(({ ordinal }) => ordinal === 1)
     return [first ?? (await this.scriptRows(script, 1, 1)).find(visible), last]
@@ -479,8 +479,8 @@ export class Tables {
     columns: Selection<C>,
     ...[keys, signal]: Keys
   ): Promise<Map<string, SelectedRow<C>>> {
-    const found = await columns.bytesByKeys(this.#until(signal), `FROM txs WHERE txid IN ${KEYS}`, keys)
-    return new Map(found.map((row) => [(row as unknown as Body).txid, row]))
+    const rows = await columns.bytesByKeys(this.#until(signal), `FROM txs WHERE txid IN ${KEYS}`, keys)
+    return new Map(rows.map((row) => [(row as unknown as Body).txid, row]))
   }
 
   async #loadLocations(...[keys, signal]: Keys): Promise<Map<string, TxLocation[]>> {
@@ -492,8 +492,8 @@ export class Tables {
   }
 
   async #loadBlockTxs(...[keys, signal]: Keys): Promise<Map<string, BlockTx>> {
-    const found = await BLOCK_TX.bytes(this.#until(signal), `FROM block_txs WHERE ${blockTxsFilter(keys)}`)
-    return new Map(found.map((row) => [blockTxKey(row), row]))
+    const rows = await BLOCK_TX.bytes(this.#until(signal), `FROM block_txs WHERE ${blockTxsFilter(keys)}`)
+    return new Map(rows.map((row) => [blockTxKey(row), row]))
   }
 
   async #loadWitnesses(...[keys, signal]: Keys): Promise<Map<string, ReplacedWitness[]>> {
@@ -507,8 +507,8 @@ export class Tables {
   }
 
   async #loadBlocks(...[keys, signal]: Keys): Promise<Map<string, BlockRow>> {
-    const found = await BLOCK.bytes(this.#until(signal), `FROM blocks WHERE ${blocksFilter(keys)}`)
-    return new Map(found.map((row) => [blockKey(row.height, row.hash), row]))
+    const rows = await BLOCK.bytes(this.#until(signal), `FROM blocks WHERE ${blocksFilter(keys)}`)
+    return new Map(rows.map((row) => [blockKey(row.height, row.hash), row]))
   }
 
   async #loadHeights(...[keys, signal]: Keys): Promise<Map<string, number>> {
@@ -517,8 +517,8 @@ export class Tables {
 
   async #loadScriptRows(...[keys, signal]: Keys): Promise<Map<string, ScriptRow[]>> {
     const rows = `FROM script_txs WHERE ${scriptTxsFilter(keys)}`
-    const found = await SCRIPT_ROW.bytes(this.#until(signal), rows)
-    return groupBy(found, ({ scriptHash, ordinal }) => scriptTxKey(scriptHash, ordinal))
+    const scriptRows = await SCRIPT_ROW.bytes(this.#until(signal), rows)
+    return groupBy(scriptRows, ({ scriptHash, ordinal }) => scriptTxKey(scriptHash, ordinal))
   }
 
   async #loadScriptEnds(...[keys, signal]: Keys): Promise<Map<string, ScriptRow[]>> {

@@ -93,10 +93,10 @@ export async function transactionByTxid(
 async function locate(tables: Tables, blocks: CanonicalBlocks, txids: readonly string[]): Promise<BlockTx[]> {
   const locations = [...(await tables.locations.getAll(txids.map(locationPrefix))).values()].flat()
   const visible = locations.filter(({ height, blockTag: tag }) => blocks.has(height, tag))
-  const wanted = new Set(txids)
+  const txidSet = new Set(txids)
   // Several transactions may have one prefix.
   return [...(await tables.blockTxs.getAll(visible.map(blockTxKey))).values()].filter(({ txid }) =>
-    wanted.has(txid),
+    txidSet.has(txid),
   )
 }
 
@@ -181,8 +181,8 @@ async function complete(tables: Tables, row: StoredBody | StoredTx, takes: Takes
   const place = { height, blockTag: tag, txIndex, isDilithium, witnessSize }
   const isTaken = takes(witnessSize)
   const { body, prevouts } = await bodyOf(tables, row)
-  const known = isTaken && 'smallWitness' in row && row.smallWitness.length === witnessSize
-  const witness = !isTaken ? undefined : known ? row.smallWitness : await largeWitness(tables, row)
+  const isSmall = isTaken && 'smallWitness' in row && row.smallWitness.length === witnessSize
+  const witness = !isTaken ? undefined : isSmall ? row.smallWitness : await largeWitness(tables, row)
   return { txid, ...place, body, prevouts, witness }
 }
 
@@ -258,8 +258,8 @@ export async function blockTxsIn(
   const place = { height, blockTag: blockTag(hash) }
   const count = Math.max(0, Math.min(to, txCount - 1) - from + 1)
   const keys = Array.from({ length: count }, (_, index) => blockTxKey({ ...place, txIndex: from + index }))
-  const found = await tables.blockTxs.getAll(keys)
-  return keys.flatMap((key) => found.get(key) ?? [])
+  const rows = await tables.blockTxs.getAll(keys)
+  return keys.flatMap((key) => rows.get(key) ?? [])
 }
 
 /** Returns the newest visible transactions, newest first. */
@@ -332,13 +332,13 @@ export class BlockContents {
 }
 
 function once<T>(
-  known: Map<string, Promise<T>>,
+  cache: Map<string, Promise<T>>,
   blocks: readonly BlockId[],
   read: () => Promise<T>,
 ): Promise<T> {
   const key = blocks.map(({ hash }) => hash).join()
-  let result = known.get(key)
-  if (result === undefined) known.set(key, (result = read()))
+  let result = cache.get(key)
+  if (result === undefined) cache.set(key, (result = read()))
   return result
 }
 

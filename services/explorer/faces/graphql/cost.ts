@@ -112,17 +112,17 @@ export class CostOf {
 
   #fragment(name: string, type: GraphQLCompositeType, limit: number): Cost {
     const key = `${name} ${String(limit)}`
-    const known = this.#known.get(key)
-    if (known !== undefined) return known
+    const cached = this.#known.get(key)
+    if (cached !== undefined) return cached
     const fragment = this.#fragments.get(name)
     if (fragment === undefined) return NOTHING
-    const made = this.#selections(
+    const cost = this.#selections(
       fragment.selectionSet,
       this.#typeOf(fragment.typeCondition.name.value, type),
       limit,
     )
-    this.#known.set(key, made)
-    return made
+    this.#known.set(key, cost)
+    return cost
   }
 
   #typeOf(name: string | undefined, otherwise: GraphQLCompositeType): GraphQLCompositeType {

@@ -94,11 +94,11 @@ export class GraphqlEndpoint {
           message: 'subscriptions need the protocol graphql-transport-ws',
         }),
       ]
-    const made = await this.#execute(exchange, prepared)
-    if ('data' in made) return made
-    exchange.failure = made
-    if (made.chain !== undefined) exchange.chain = made.chain
-    return HTTP_STATUS[made.code] === 400 ? [errorOf(made)] : failureResponse(made, exchange.request)
+    const result = await this.#execute(exchange, prepared)
+    if ('data' in result) return result
+    exchange.failure = result
+    if (result.chain !== undefined) exchange.chain = result.chain
+    return HTTP_STATUS[result.code] === 400 ? [errorOf(result)] : failureResponse(result, exchange.request)
   }
 
   async #execute(exchange: Exchange, prepared: Prepared): Promise<{ data: Fields } | Failure> {
@@ -124,14 +124,16 @@ export class GraphqlEndpoint {
       },
       { minChainHeight, onDisconnect, weight },
     )
-    if (!('made' in outcome)) return outcome
+    if (!('result' in outcome)) return outcome
     exchange.chain = outcome.chain
-    return outcome.made
+    return outcome.result
   }
 
   async #toAnswer([text, { status, headers = {} }]: Response, exchange: Exchange): Promise<Answer> {
     const { request, chain, failure } = exchange
-    const made = encodedText(text ?? JSON.stringify({ errors: [formatError(new Error(messageOf(status)))] }))
+    const encoded = encodedText(
+      text ?? JSON.stringify({ errors: [formatError(new Error(messageOf(status)))] }),
+    )
     const common: Headers = [
       ['vary', VARY],
       ['cache-control', failure === undefined && chain !== undefined ? 'no-cache' : 'no-store'],
@@ -144,12 +146,12 @@ export class GraphqlEndpoint {
     }) as unknown as Headers
     const answer = {
       status,
-      body: made.body,
+      body: encoded.body,
       headers: [...own, ...common],
       ...(failure?.code === undefined ? {} : { code: failure.code }),
     }
     if (status !== 200 || chain === undefined || failure !== undefined) return answer
-    return { ...answer, ...(await new Resource(answer.body, answer.headers, made.etag).answer(request)) }
+    return { ...answer, ...(await new Resource(answer.body, answer.headers, encoded.etag).answer(request)) }
   }
 }
 

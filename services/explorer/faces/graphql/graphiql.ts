@@ -78,8 +78,8 @@ const read = new Map<string, Resource>()
 
 /** Returns a file, which is read once. */
 function asset(file: string): Resource {
-  const known = read.get(file)
-  if (known !== undefined) return known
+  const cached = read.get(file)
+  if (cached !== undefined) return cached
   const type = file.endsWith('.css') ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8'
   const { body, etag } = encodedText(file === 'start.js' ? START : readFileSync(pathOf(file), 'utf8'))
   const headers = [
@@ -87,9 +87,9 @@ function asset(file: string): Resource {
     ['vary', 'accept-encoding'],
     ['cache-control', HOUR],
   ] as const
-  const made = new Resource(body, headers, etag)
-  read.set(file, made)
-  return made
+  const resource = new Resource(body, headers, etag)
+  read.set(file, resource)
+  return resource
 }
 
 function pathOf(file: string): string {

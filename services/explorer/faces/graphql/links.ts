@@ -30,9 +30,9 @@ const GENESIS_PREVIOUS = '0'.repeat(64)
 
 /** The links of a result of a search. */
 const FOUND = {
-  block: found('block', 'heightOrHash'),
-  transaction: found('transaction', 'txid'),
-  address: found('address', 'address'),
+  block: matchLink('block', 'heightOrHash'),
+  transaction: matchLink('transaction', 'txid'),
+  address: matchLink('address', 'address'),
 }
 
 /** The links of each shape. A new one needs no other code: types, costs and documentation follow from it. */
@@ -127,7 +127,7 @@ export const LINKS: Partial<Readonly<Record<ShapeName, Readonly<Record<string, L
   PrefixMatch: FOUND,
 }
 
-function found(type: string, argument: string): Link {
+function matchLink(type: string, argument: string): Link {
   return {
     about: `What was found, if it is of type ${type}.`,
     ...{ read: type, argument },

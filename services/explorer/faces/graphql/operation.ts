@@ -65,11 +65,11 @@ export class Operations {
       const operation = getOperationAST(document, operationName)
       if (operation === null || operation === undefined)
         return [new GraphQLError('operationName must name an operation of the document')]
-      const given = variables ?? {}
+      const values = variables ?? {}
       const { coerced = {}, errors } = getVariableValues(
         this.schema,
         operation.variableDefinitions ?? [],
-        given,
+        values,
         {
           maxErrors: MAX_ERRORS,
         },
@@ -77,7 +77,7 @@ export class Operations {
       if (errors !== undefined) return errors
       const cost = new CostOf(this.schema, document, coerced).operation(operation)
       const refusal = refusalOf(cost)
-      return refusal === undefined ? { document, operation, variables: given, cost } : [tooCostly(refusal)]
+      return refusal === undefined ? { document, operation, variables: values, cost } : [tooCostly(refusal)]
     } catch (error) {
       if (error instanceof GraphQLError) return [error]
       throw error
@@ -86,8 +86,8 @@ export class Operations {
 
   /** Returns a valid document, or its errors. @throws GraphQLError for a document that cannot be parsed or is too large. */
   #document(query: string): DocumentNode | readonly GraphQLError[] {
-    const known = this.#documents.get(query)
-    if (known !== undefined) return known
+    const cached = this.#documents.get(query)
+    if (cached !== undefined) return cached
     if (bracketsIn(query) > MAX_BRACKETS) throw tooCostly('the document nests too many brackets')
     const document = parsed(query)
     if (selectionsIn(document) > MAX_SELECTIONS)

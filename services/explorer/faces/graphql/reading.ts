@@ -44,23 +44,23 @@ export class Reading {
 
   /**
    * Returns the answer of a read; null if what it reads does not exist. The first error fails the whole operation.
-   * @param given the arguments of the field, and those that a link sets.
+   * @param input the arguments of the field, and those that a link sets.
    * @param list the only list of the answer that is needed, if the field is an item of it.
    */
-  async read(read: Read, given: Fields, info: GraphQLResolveInfo, list?: string): Promise<Fields | null> {
+  async read(read: Read, input: Fields, info: GraphQLResolveInfo, list?: string): Promise<Fields | null> {
     try {
       this.assertComplete()
       if (read.needsToken === true && !this.#parts.isAuthorized) throw new Failed(UNAUTHORIZED)
-      const args = argumentsOf(read, given)
+      const args = argumentsOf(read, input)
       const after =
-        typeof given['after'] === 'string' && !('cursor' in read.args) ? given['after'] : undefined
+        typeof input['after'] === 'string' && !('cursor' in read.args) ? input['after'] : undefined
       const detail = HAS_DETAIL.has(read.name) ? detailOf(info, list) : undefined
       const key = JSON.stringify([read.name, args, after, detail])
-      const known = this.#answers.get(key)
-      if (known !== undefined) return await known
-      const made = this.#answer({ read, detail }, args, after)
-      this.#answers.set(key, made)
-      return await made
+      const cached = this.#answers.get(key)
+      if (cached !== undefined) return await cached
+      const answer = this.#answer({ read, detail }, args, after)
+      this.#answers.set(key, answer)
+      return await answer
     } catch (error) {
       this.#failure ??= error as Error
       throw error
@@ -120,11 +120,14 @@ export class Reading {
   async #resolved({ read, detail }: Selected, args: Fields): Promise<Fields | null> {
     const { context, assertReached } = this.#parts
     try {
-      const made = await read.resolve(detail === undefined ? context : { ...context, detail }, args as never)
-      if (made instanceof WrittenAnswer) return (made as WrittenAnswer<Fields>).parse()
-      const from = read.emptyFrom?.(args as never, made as never)
+      const answer = await read.resolve(
+        detail === undefined ? context : { ...context, detail },
+        args as never,
+      )
+      if (answer instanceof WrittenAnswer) return (answer as WrittenAnswer<Fields>).parse()
+      const from = read.emptyFrom?.(args as never, answer as never)
       if (from !== undefined) assertReached(from)
-      return made as Fields
+      return answer as Fields
     } catch (error) {
       if (!(error instanceof NotFound)) throw error
       assertReached(error.from)
@@ -173,9 +176,9 @@ function addNames(
 const ALIASES: Readonly<Record<string, string>> = { limit: 'first', cursor: 'after' }
 
 /** Returns the arguments of a read, as REST parses them. @throws BadArgument. */
-function argumentsOf(read: Read, given: Fields): Fields {
+function argumentsOf(read: Read, input: Fields): Fields {
   return parseArguments(read.args, (name) => {
-    const value = given[ALIASES[name] ?? name] ?? given[name]
+    const value = input[ALIASES[name] ?? name] ?? input[name]
     if (value === undefined || value === null) return undefined
     // Lists are parsed as they are.
     if (Array.isArray(value)) return value as string[]

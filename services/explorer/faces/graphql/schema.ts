@@ -106,13 +106,13 @@ class SchemaMaker {
     const isList = 'items' in answer.properties
     const own = FURTHER_ROWS[read.name] ?? 0
     const rows = (args: Fields): number => own + (isList && !FROM_MEMORY.has(read.name) ? limit(args) : 1)
-    const resolve = async (object: Fields, given: Fields, reading: Reading, info: GraphQLResolveInfo) => {
+    const resolve = async (object: Fields, input: Fields, reading: Reading, info: GraphQLResolveInfo) => {
       const value = link?.value(object)
       if (link !== undefined && (value === null || value === undefined)) return null
-      const args = link === undefined ? given : { ...given, [link.argument]: value }
-      const made = await reading.read(read, args, info, item?.list)
-      if (made === null || item === undefined) return made
-      return (made[item.list] as readonly Fields[])[Number(item.at(object))] ?? null
+      const args = link === undefined ? input : { ...input, [link.argument]: value }
+      const result = await reading.read(read, args, info, item?.list)
+      if (result === null || item === undefined) return result
+      return (result[item.list] as readonly Fields[])[Number(item.at(object))] ?? null
     }
     return {
       description,
@@ -129,11 +129,11 @@ class SchemaMaker {
     }
   }
 
-  #channel({ name, about, event, keptWithRemovals }: ChannelDeclaration): FieldConfig {
+  #channel({ name, about, event, historyWithRemovals }: ChannelDeclaration): FieldConfig {
     return {
       type: this.#message(pascal(name), event),
       description: about,
-      args: keptWithRemovals === undefined ? { since: SINCE } : { since: SINCE, removals: REMOVALS },
+      args: historyWithRemovals === undefined ? { since: SINCE } : { since: SINCE, removals: REMOVALS },
     }
   }
 

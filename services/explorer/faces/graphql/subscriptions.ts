@@ -27,7 +27,7 @@ export interface Connection {
 /** Returns the events of a sequence after a number, or from now on. @throws BadArgument. */
 export function channelMessages(feed: Feed, stream: Stream, since: number | undefined): ChannelMessages {
   const end = new AbortController()
-  return endedBy(end, shown(feed.messages(stream, requestedSince(since), end.signal)))
+  return endedBy(end, toChannelMessages(feed.messages(stream, requestedSince(since), end.signal)))
 }
 
 /** Returns the changes of addresses after a position, or from now on. @throws BadArgument. */
@@ -42,10 +42,10 @@ export function changesOf(
   const messages = feed.messages(request, end.signal)
   connection.addresses += count
   end.signal.addEventListener('abort', () => (connection.addresses -= count))
-  return endedBy(end, shown(messages))
+  return endedBy(end, toChannelMessages(messages))
 }
 
-async function* shown<M extends FeedMessage>(
+async function* toChannelMessages<M extends FeedMessage>(
   messages: AsyncIterable<M>,
 ): AsyncGenerator<ChannelMessage, void> {
   for await (const { seq, data = null, ...about } of messages)

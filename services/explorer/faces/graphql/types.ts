@@ -50,9 +50,9 @@ export class Types {
   ): GraphQLObjectType {
     const shape = nameOf(schema)
     const own = shape ?? name
-    const known = this.#objects.get(own)
-    if (known !== undefined) return known
-    const made = new GraphQLObjectType({
+    const cached = this.#objects.get(own)
+    if (cached !== undefined) return cached
+    const objectType = new GraphQLObjectType({
       name: own,
       ...(schema.description === undefined ? {} : { description: sentence(schema.description) }),
       // A function, because links lead back to types that are being made.
@@ -67,8 +67,8 @@ export class Types {
         ...further(),
       }),
     })
-    this.#objects.set(own, made)
-    return made
+    this.#objects.set(own, objectType)
+    return objectType
   }
 
   /**
@@ -138,14 +138,14 @@ export class Types {
   /** Returns an enum whose values are spelled as in REST. */
   #enumeration(path: string, key: string, values: readonly string[]): GraphQLEnumType {
     const name = `${path}${pascal(key)}`
-    const known = this.#enums.get(name)
-    if (known !== undefined) return known
-    const made = new GraphQLEnumType({
+    const cached = this.#enums.get(name)
+    if (cached !== undefined) return cached
+    const enumType = new GraphQLEnumType({
       name,
       values: Object.fromEntries(values.map((value) => [value, { value }])),
     })
-    this.#enums.set(name, made)
-    return made
+    this.#enums.set(name, enumType)
+    return enumType
   }
 }
 

@@ -31,10 +31,10 @@ export function toMessage<D extends DescMessage>(descriptor: D, json: Json): Mes
   for (const field of descriptor.fields) {
     const value = json[field.jsonName]
     if (value === undefined || value === null) continue
-    const given = field.fieldKind === 'list' ? (value as unknown[]) : undefined
-    const set = given === undefined ? toItem(field, value) : given.map((each) => toItem(field, each))
-    if (field.oneof === undefined) init[field.localName] = set
-    else init[field.oneof.localName] = { case: field.localName, value: set }
+    const list = field.fieldKind === 'list' ? (value as unknown[]) : undefined
+    const fieldValue = list === undefined ? toItem(field, value) : list.map((each) => toItem(field, each))
+    if (field.oneof === undefined) init[field.localName] = fieldValue
+    else init[field.oneof.localName] = { case: field.localName, value: fieldValue }
   }
   return create(descriptor, init as MessageInitShape<D>)
 }

@@ -66,8 +66,8 @@ function encodingOf({ answer }: Read, output: DescMessage): Encoding {
   return {
     name: 'protobuf',
     encode: (answer) => {
-      const made: unknown = answer instanceof WrittenAnswer ? answer.parse() : answer
-      const fields = isWrapped ? { [first.jsonName]: made } : (made as Record<string, unknown>)
+      const value: unknown = answer instanceof WrittenAnswer ? answer.parse() : answer
+      const fields = isWrapped ? { [first.jsonName]: value } : (value as Record<string, unknown>)
       const message = toMessage(output, fields)
       return { body: bytesOf(output, message), etag: '' }
     },

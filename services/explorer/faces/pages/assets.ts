@@ -35,11 +35,11 @@ const FOLDERS = [
 
 type Files = Pick<Assets, 'url' | 'get'>
 
-let loaded: Files | undefined
+let cachedFiles: Files | undefined
 
 /** Reads all files into memory, once. @param basePath without a slash at its end. @throws Error if they have not been built. */
 export function loadAssets(basePath = ''): Assets {
-  const files = (loaded ??= readAssets())
+  const files = (cachedFiles ??= readAssets())
   const at = (path: string): string => basePath + path
   return { get: files.get, url: (source) => at(files.url(source)), at }
 }

@@ -66,13 +66,14 @@ function wordsOf(
     case 'HW_NOT_FOUND':
       return { title: e.notFound, text: missing(kind), passes: kind === 'tx' }
     case 'HW_INVALID_ARGUMENT': {
-      const known = { t, f, height: chain.height, network: chain.network }
-      return { title: e.invalid, text: explain(decoded(query), known), passes: false }
+      const context = { t, f, height: chain.height, network: chain.network }
+      return { title: e.invalid, text: explain(decoded(query), context), passes: false }
     }
     case 'HW_SYNCING': {
       const [indexed, node] = [details?.['indexedHeight'], details?.['nodeHeight']]
-      const shown = (height: typeof indexed): string => (typeof height === 'number' ? f.number(height) : '?')
-      return { title: e.syncing, text: e.syncingText(shown(indexed), shown(node)), passes: true }
+      const heightText = (height: typeof indexed): string =>
+        typeof height === 'number' ? f.number(height) : '?'
+      return { title: e.syncing, text: e.syncingText(heightText(indexed), heightText(node)), passes: true }
     }
     case 'HW_DATABASE_UNAVAILABLE':
       return { title: e.database, text: e.databaseText, passes: true }

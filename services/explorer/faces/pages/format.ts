@@ -81,8 +81,8 @@ export class Format {
       number /= 1000
       unit++
     }
-    const shown = number === 0 ? '0' : number < 1 ? number.toFixed(2) : number.toPrecision(3)
-    return `${this.number(shown)} ${UNITS[unit] ?? ''}`
+    const digits = number === 0 ? '0' : number < 1 ? number.toFixed(2) : number.toPrecision(3)
+    return `${this.number(digits)} ${UNITS[unit] ?? ''}`
   }
 
   #scientific(number: number): string {

@@ -59,8 +59,8 @@ export const FIND = '/_explorer/find'
 export const DOCS = '/_explorer/docs'
 
 /** Returns a complete document. Ids of the layout start with a colon, which ids of the content never do. */
-export function layout(shown: Shown, frame: Frame): Html {
-  const { title, about, body, json } = shown
+export function layout(content: Shown, frame: Frame): Html {
+  const { title, about, body, json } = content
   const { locale, path, assets } = frame
   const language = languageOfLocale(locale)
   const t = MESSAGES[language]
@@ -86,7 +86,7 @@ export function layout(shown: Shown, frame: Frame): Html {
       <body>
         <a class="skip" href="#:content">${t.nav.skip}</a>
         ${bar({ home: to('/'), name: t.site.name, links: fixed.navigation, actions: actions(t, { docs: assets.at(DOCS), url: to(path, other), language: other }), words })}
-        <main id=":content" tabindex="-1" ${feedOf(shown, frame)}>${body}</main>
+        <main id=":content" tabindex="-1" ${feedOf(content, frame)}>${body}</main>
         <footer class="foot">
           <p
             class="feed"
@@ -126,19 +126,19 @@ interface FixedParts {
 }
 
 /** The parts that many pages have in common: an uncached page would take noticeably longer with them. */
-const made = new Map<string, FixedParts>()
+const partsByPage = new Map<string, FixedParts>()
 
 function fixedParts(language: Language, path: string, at: Assets['at']): FixedParts {
   const current = [...MAIN, ...MORE].some(([target]) => target === path) ? path : ''
   const key = `${language} ${at(current)}`
-  const known = made.get(key)
-  if (known !== undefined) return known
+  const cached = partsByPage.get(key)
+  if (cached !== undefined) return cached
   const t = MESSAGES[language]
   const parts = {
     navigation: navigation(t, current, { to: (page) => at(inLanguage(language, page)), docs: at(DOCS) }),
     search: searchDialog(`${at(SUGGESTIONS)}?lang=${language}&q=`, t.bar),
   }
-  made.set(key, parts)
+  partsByPage.set(key, parts)
   return parts
 }
 

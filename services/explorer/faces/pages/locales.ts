@@ -22,7 +22,7 @@ export const languageOfLocale = (locale: Locale): Language => (locale.startsWith
 
 /** The number of remembered headers: browsers send a few different headers. */
 const MAX_HEADERS = 256
-const chosen = new Map<string, Locale>()
+const localesByHeader = new Map<string, Locale>()
 
 /**
  * Returns the locale of a page in a language for a reader with this Accept-Language header: the locale of the first region that the
@@ -30,11 +30,11 @@ const chosen = new Map<string, Locale>()
  */
 export function localeOf(language: Language, header: string): Locale {
   const key = `${language} ${header}`
-  const known = chosen.get(key)
-  if (known !== undefined) return known
+  const cached = localesByHeader.get(key)
+  if (cached !== undefined) return cached
   const locale = choose(language, header)
-  if (chosen.size >= MAX_HEADERS) chosen.clear()
-  chosen.set(key, locale)
+  if (localesByHeader.size >= MAX_HEADERS) localesByHeader.clear()
+  localesByHeader.set(key, locale)
   return locale
 }
 

@@ -88,10 +88,10 @@ function pageOf<A extends Arguments>({ name, path, args, isOutside = false, at, 
     fresh: isOutside ? 'outside' : 'objects',
     args: { ...args, locale: localeArgument },
     answer: Type.Unknown(),
-    resolve: (context: ReadContext, given: Args<A> & { readonly locale: Locale }) => {
+    resolve: (context: ReadContext, values: Args<A> & { readonly locale: Locale }) => {
       // The frame of a page changes with every version, even if its block is final.
       context.validity.finalFrom(Number.POSITIVE_INFINITY)
-      return make(contextOf(context, given.locale, at), given)
+      return make(contextOf(context, values.locale, at), values)
     },
   }
 }
@@ -132,8 +132,8 @@ async function resolveWithin<A extends Arguments, S extends TSchema>(
   for (const kind of KINDS[read.fresh]) context.validity.dependsOn(kind)
   if (read.fresh === 'head') return context.ofHead(read, complete as never)
   const sources = detail === undefined ? context : { ...context, detail }
-  const made: unknown = await read.resolve(sources, complete as never)
-  return (made instanceof WrittenAnswer ? made.parse() : made) as Static<S>
+  const answer: unknown = await read.resolve(sources, complete as never)
+  return (answer instanceof WrittenAnswer ? answer.parse() : answer) as Static<S>
 }
 
 const defaults = new WeakMap<Arguments, Readonly<Record<string, unknown>>>()

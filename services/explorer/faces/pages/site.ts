@@ -119,7 +119,7 @@ export class Site implements HttpFace {
       own(SUGGESTIONS, (request) => this.#suggest(request)),
       own(FIND, (request) => this.#find(request)),
       own(DOCS, (request) => this.#docs(request)),
-      own(TRY, (request) => redirect(parts.assets.at(tried(request, parts.openApi())))),
+      own(TRY, (request) => redirect(parts.assets.at(endpointUrl(request, parts.openApi())))),
       own(`${ASSETS}:file`, (request, params) => this.#file(request, params), false),
     ]
   }
@@ -191,21 +191,21 @@ export class Site implements HttpFace {
   /** Redirects to the exact match of a query, or to its only one. Others are shown by the page of the search, failures too. */
   async #find(request: Request): Promise<Answer> {
     const outcome = await this.#matches(request)
-    const found = 'answer' in outcome ? (JSON.parse(outcome.answer.body.toString()) as Suggestions) : []
-    const [first, second] = found.filter(({ type }) => type === 'page')
+    const items = 'answer' in outcome ? (JSON.parse(outcome.answer.body.toString()) as Suggestions) : []
+    const [first, second] = items.filter(({ type }) => type === 'page')
     if (first !== undefined && (second === undefined || first.isExact === true)) return redirect(first.url)
-    const given = new URLSearchParams(request.query)
-    const language = givenLanguage(given)
-    const query = new URLSearchParams({ q: given.get('q') ?? '' })
+    const params = new URLSearchParams(request.query)
+    const language = givenLanguage(params)
+    const query = new URLSearchParams({ q: params.get('q') ?? '' })
     return redirect(`${this.#parts.assets.at(inLanguage(language, '/search'))}?${query.toString()}`)
   }
 
   #matches({ query, acceptLanguage, onDisconnect }: Request): Outcome | Promise<Outcome> {
-    const given = new URLSearchParams(query)
-    const locale = localeOf(givenLanguage(given), acceptLanguage)
+    const params = new URLSearchParams(query)
+    const locale = localeOf(givenLanguage(params), acceptLanguage)
     const own = { locale, base: this.#parts.assets.at('') }
     return this.#parts.reader.answer(suggestions, {
-      argument: (name) => (name in own ? own[name as keyof typeof own] : (given.get(name) ?? undefined)),
+      argument: (name) => (name in own ? own[name as keyof typeof own] : (params.get(name) ?? undefined)),
       ...{ minChainHeight: '', onDisconnect, authorization: () => '', encoding: JSON_ENCODING },
     })
   }
@@ -224,18 +224,18 @@ const givenLanguage = (query: URLSearchParams): Language =>
   LANGUAGES.find((each) => each === query.get('lang')) ?? 'en'
 
 /** Returns the URL of an endpoint of the API with the arguments of a form. Empty arguments are left out. */
-function tried({ query }: Request, openApi: OpenApi): string {
-  const given = new URLSearchParams(query)
-  let path = pathOf(openApi, given.get('operation'))
+function endpointUrl({ query }: Request, openApi: OpenApi): string {
+  const params = new URLSearchParams(query)
+  let path = pathOf(openApi, params.get('operation'))
   if (path === undefined) return '/api'
-  given.delete('operation')
-  for (const [name, value] of [...given]) {
-    if (value === '') given.delete(name)
+  params.delete('operation')
+  for (const [name, value] of [...params]) {
+    if (value === '') params.delete(name)
     if (!path.includes(`{${name}}`)) continue
     path = path.replace(`{${name}}`, () => encodeURIComponent(value.trim()))
-    given.delete(name)
+    params.delete(name)
   }
-  const rest = given.toString()
+  const rest = params.toString()
   return `${path}${rest === '' ? '' : `?${rest}`}`
 }
 

@@ -58,9 +58,12 @@ export const suggestions = declareRead({
       .filter((each) => each.label.toLowerCase().includes(label))
       .slice(0, MOST)
       .map(({ label, category, address }) => item(category, `/address/${address}`, label))
-    const [found, begun] = await Promise.all([matchOf(context, text.slice(0, 100)), beginning(context, text)])
+    const [match, prefixMatches] = await Promise.all([
+      matchOf(context, text.slice(0, 100)),
+      beginning(context, text),
+    ])
     const exact =
-      found === undefined
+      match === undefined
         ? []
         : [
             {
@@ -71,23 +74,23 @@ export const suggestions = declareRead({
                       `/block/${String(Number(text))}`,
                       t.search.height(f.number(Number(text))),
                     )
-                  : item(t.words.block, `/block/${found.value}`, found.value),
-              transaction: () => item(t.words.transaction, `/tx/${found.value}`, found.value),
+                  : item(t.words.block, `/block/${match.value}`, match.value),
+              transaction: () => item(t.words.transaction, `/tx/${match.value}`, match.value),
               address: () => item(t.words.address, `/address/${text}`, text),
-            }[found.type](),
+            }[match.type](),
           ]
     const items = [
       ...exact.map((each) => ({ ...each, isExact: true })),
       ...labelled,
-      ...begun
-        .filter(({ value }) => value !== found?.value)
+      ...prefixMatches
+        .filter(({ value }) => value !== match?.value)
         .map(({ type, value, confirmed }) =>
           item(confirmed ? t.words[type] : t.search.unconfirmed, `/${PATHS[type]}/${value}`, value),
         ),
     ]
     if (items.length > 0) return items
-    const known = { t, f, height: chain.height, network: chain.network }
-    return [{ type: 'note' as const, url: '', content: explain(q, known) }]
+    const pageContext = { t, f, height: chain.height, network: chain.network }
+    return [{ type: 'note' as const, url: '', content: explain(q, pageContext) }]
   },
 })
 
@@ -96,15 +99,15 @@ const PATHS = { block: 'block', transaction: 'tx', address: 'address' } as const
 /** Returns what begins as a query. */
 async function beginning(context: ReadContext, q: string): Promise<Static<typeof PrefixMatch>[]> {
   if (q.length < SHORTEST_PREFIX || !/^[0-9a-z]{1,100}$/i.test(q)) return []
-  const found = await searchPrefix.resolve(context, { q, limit: MOST })
-  return (found instanceof WrittenAnswer ? found.parse() : found).items
+  const answer = await searchPrefix.resolve(context, { q, limit: MOST })
+  return (answer instanceof WrittenAnswer ? answer.parse() : answer).items
 }
 
 /** Returns the block, transaction or address that a query names exactly; undefined if it names none. */
 async function matchOf(context: ReadContext, q: string): Promise<Static<typeof SearchResult> | undefined> {
   try {
-    const found = await search.resolve(context, { q })
-    return found instanceof WrittenAnswer ? found.parse() : found
+    const answer = await search.resolve(context, { q })
+    return answer instanceof WrittenAnswer ? answer.parse() : answer
   } catch (error) {
     if (error instanceof NotFound) return undefined
     throw error

@@ -40,12 +40,12 @@ function readOfBody(read: Read, answers: ReadAnswers): HandlerRoute {
     isLimited: true,
     maxBodyBytes: MAX_READ_BODY,
     handle: async (request) => {
-      const kept = keptRequest(request)
+      const copy = keptRequest(request)
       const body = await request.body(MAX_READ_BODY)
       if (body === undefined) return errorAnswer('HW_BODY_TOO_LARGE', 'Body too large')
       const argument = argumentsOf(body)
       if (argument === undefined) return errorAnswer('HW_INVALID_ARGUMENT', BAD_BODY)
-      return answers.answer(kept, { read, argument, failed: failedAsJson })
+      return answers.answer(copy, { read, argument, failed: failedAsJson })
     },
   }
 }

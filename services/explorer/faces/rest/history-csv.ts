@@ -57,13 +57,13 @@ export function historyRoute({ reader, defect }: Core): HandlerRoute {
   }
   const handle: HandlerRoute['handle'] = async (request, params) => {
     if (underWay >= MAX_EXPORTS) return failedAsJson(OVERLOADED)
-    const gone = new Cancellation()
+    const cancellation = new Cancellation()
     request.onDisconnect(() => {
-      gone.abort(new DatabaseUnavailable('the client has disconnected'))
+      cancellation.abort(new DatabaseUnavailable('the client has disconnected'))
     })
     const argument = argumentsOfUrl(params, '')
     const { address } = parseArguments(addressHistoryCsv.args, argument) as { address: string }
-    const context = await reader.begin(request.minChainHeight, gone)
+    const context = await reader.begin(request.minChainHeight, cancellation)
     if ('code' in context) return failedAsJson(context)
     const { chain } = context
     const { isEmpty, parts } = await beginHistoryCsv(context, address, (block) => reader.isOnChain(block))

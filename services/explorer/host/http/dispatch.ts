@@ -65,13 +65,13 @@ export class Dispatcher {
 
   /** Answers a request after the rate limit was checked in another process. */
   async #answerLater(refusal: Promise<Answer | undefined>, request: Request): Promise<Answer> {
-    const kept = keptRequest(request)
+    const copy = keptRequest(request)
     const maxBodyBytes = this.#maxBodyBytes(request)
     // Read now: what arrives meanwhile would be lost.
     const body = maxBodyBytes === undefined ? undefined : request.body(maxBodyBytes)
     try {
       return (
-        (await refusal) ?? (await this.#answer(body === undefined ? kept : { ...kept, body: () => body }))
+        (await refusal) ?? (await this.#answer(body === undefined ? copy : { ...copy, body: () => body }))
       )
     } catch (error) {
       return this.#failed(error, request)
@@ -88,12 +88,12 @@ export class Dispatcher {
     const { reader, answers } = this.#parts
     const cached = reader.atUrl(url)
     if (cached === undefined) return reader.isFull ? this.#shed(url, head) : undefined
-    const representation = answers.found(cached, head)
+    const representation = answers.representationFor(cached, head)
     if (representation === undefined) return undefined
-    const limited = this.#limited(url, head)
-    if (limited !== undefined) return limited === 'undecided' ? undefined : limited
-    reader.sent(cached)
-    return answers.prepared(representation, cached)
+    const limitAnswer = this.#limited(url, head)
+    if (limitAnswer !== undefined) return limitAnswer === 'undecided' ? undefined : limitAnswer
+    reader.countHit(cached)
+    return answers.answerWith(representation, cached)
   }
 
   /** Counts a request against the rate limit, without other processes. @returns the refusal if its client has exceeded the limit. */
@@ -111,15 +111,15 @@ export class Dispatcher {
   #shed(url: string, head: RequestHead): Answer | undefined {
     const end = url.indexOf('?')
     const path = end < 0 ? url : url.slice(0, end)
-    const matched = this.#router.match(withoutSlash(path))
-    if (matched === undefined || url.length > MAX_URL) return undefined
-    const { route, params } = matched
+    const match = this.#router.match(withoutSlash(path))
+    if (match === undefined || url.length > MAX_URL) return undefined
+    const { route, params } = match
     if (!('read' in route) || route.formFor !== undefined) return undefined
     const argument = argumentsOfUrl(params, end < 0 ? '' : url.slice(end + 1))
     if (head.getHeader('x-min-chain-height') !== '' || !this.#parts.reader.refuses(route.read, argument))
       return undefined
-    const limited = this.#limited(url, head)
-    if (limited !== undefined) return limited === 'undecided' ? undefined : limited
+    const limitAnswer = this.#limited(url, head)
+    if (limitAnswer !== undefined) return limitAnswer === 'undecided' ? undefined : limitAnswer
     const { pattern } = route
     let refusal = this.#refusals.get(pattern)
     if (refusal === undefined) {
@@ -157,15 +157,15 @@ export class Dispatcher {
   #answer(request: Request): Answer | Promise<Answer> {
     if (request.path.length + request.query.length > MAX_URL)
       return errorAnswer('HW_URI_TOO_LONG', 'URI Too Long')
-    const found = this.#find(request)
-    if (found === undefined) return this.#unknown(request)
-    const { route, params } = found
+    const match = this.#find(request)
+    if (match === undefined) return this.#unknown(request)
+    const { route, params } = match
     const methods = route.methods.split(', ')
     const isAllowed = methods.includes(request.method)
     if (!isAllowed)
       return methods.includes('OPTIONS') ? wrongMethod(request, route.methods) : this.#unknown(request)
     if (request.method === 'OPTIONS') return preflight(route.methods)
-    const answer = 'handle' in route ? route.handle(request, params) : this.#read(found, route, request)
+    const answer = 'handle' in route ? route.handle(request, params) : this.#read(match, route, request)
     return answer instanceof Promise ? answer.catch((error: unknown) => this.#failed(error, request)) : answer
   }
 
@@ -182,10 +182,10 @@ export class Dispatcher {
 
   /** Finds the route of a request. A slash at the end is ignored, as by most servers. */
   #find(request: PageRequest): Found | undefined {
-    const matched = this.#router.match(withoutSlash(request.path))
-    if (matched === undefined) return undefined
-    const { route, params } = matched
-    if (!('read' in route) || route.formFor === undefined) return matched
+    const match = this.#router.match(withoutSlash(request.path))
+    if (match === undefined) return undefined
+    const { route, params } = match
+    if (!('read' in route) || route.formFor === undefined) return match
     const form = route.formFor(request)
     return form === undefined
       ? undefined

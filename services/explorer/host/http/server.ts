@@ -70,7 +70,7 @@ type Listen = (
   host: string,
   port: number,
   options: number,
-  done: (socket: us_listen_socket | false) => void,
+  callback: (socket: us_listen_socket | false) => void,
 ) => void
 
 /** The request that is being handed over: one object for all requests of a server. */
@@ -135,7 +135,7 @@ class Connection implements Socket {
   }
 
   drained(): void {
-    for (const done of this.#drained.splice(0)) done()
+    for (const callback of this.#drained.splice(0)) callback()
   }
 
   closed(): void {
@@ -215,31 +215,32 @@ export class Server {
     const request = requestOf(res, req, this.#pathOf(req), disconnect)
     const { method, path } = request
     const answer = this.#parts.answer(request)
-    const ended = (made: Observed): void => {
-      this.#parts.observe(path, made, (performance.now() - began) / 1000)
+    const observe = (outcome: Observed): void => {
+      this.#parts.observe(path, outcome, (performance.now() - began) / 1000)
     }
     const isHead = method === 'HEAD'
     const isLarge = hasLargeBody(req)
     if (!(answer instanceof Promise)) {
       this.#write(res, answer, { isHead, isLast: isLarge })
-      ended(answer)
+      observe(answer)
       return
     }
     res.onAborted(() => {
       disconnect.happened()
     })
-    void answer.then((made) => {
-      if (made.parts !== undefined) {
-        void this.#stream(res, { ...made, parts: made.parts }, disconnect, { isHead, isLast: isLarge }).then(
-          ended,
-        )
+    void answer.then((result) => {
+      if (result.parts !== undefined) {
+        void this.#stream(res, { ...result, parts: result.parts }, disconnect, {
+          isHead,
+          isLast: isLarge,
+        }).then(observe)
         return
       }
-      ended(disconnect.hasHappened ? CLIENT_DISCONNECTED : made)
+      observe(disconnect.hasHappened ? CLIENT_DISCONNECTED : result)
       if (disconnect.hasHappened) return
       disconnect.forget()
       res.cork(() => {
-        this.#write(res, made, { isHead, isLast: isLarge && !disconnect.isBodyRead }, disconnect)
+        this.#write(res, result, { isHead, isLast: isLarge && !disconnect.isBodyRead }, disconnect)
       })
     })
   }
@@ -254,10 +255,10 @@ export class Server {
       write(res, answer, ending)
       return
     }
-    const gone = disconnect ?? new Disconnect()
+    const watch = disconnect ?? new Disconnect()
     if (disconnect === undefined)
       res.onAborted(() => {
-        gone.happened()
+        watch.happened()
       })
     // The other way cannot close the connection.
     if (ending.isLast) {
@@ -265,10 +266,10 @@ export class Server {
       const waiting = { body, began: performance.now(), read: () => read, close: () => res.close() }
       const end = this.#waiting.add(waiting)
       const parts = slicesOf(body, (bytes) => (read = bytes))
-      void this.#stream(res, { ...answer, parts }, gone, ending).finally(end)
+      void this.#stream(res, { ...answer, parts }, watch, ending).finally(end)
     } else {
       writeHead(res, answer)
-      this.#waiting.send(res, body, (callback) => gone.add(callback))
+      this.#waiting.send(res, body, (callback) => watch.add(callback))
     }
   }
 
@@ -391,13 +392,18 @@ export class Server {
     return rest.startsWith('/') ? rest : path
   }
 
-  #upgrade(res: HttpResponse, req: HttpRequest, context: us_socket_context_t, chosen: SocketProtocol): void {
+  #upgrade(
+    res: HttpResponse,
+    req: HttpRequest,
+    context: us_socket_context_t,
+    socketProtocol: SocketProtocol,
+  ): void {
     const began = performance.now()
     const disconnect = new Disconnect()
     const request = requestOf(res, req, this.#pathOf(req), disconnect)
     const refusal = this.#parts.refusal(request)
     const [key, offered = '', extensions] = SOCKET_HEADERS.map((name) => req.getHeader(name))
-    const protocol = chosen.choose(offered)
+    const protocol = socketProtocol.choose(offered)
     const end = (refused: Answer | undefined): void => {
       if (refused === undefined) {
         res.upgrade<ClientData>({ protocol }, key ?? '', protocol, extensions ?? '', context)

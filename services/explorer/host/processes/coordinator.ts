@@ -43,11 +43,11 @@ class Replies<T> {
       const timer = setTimeout(() => {
         this.resolve(id, undefined)
       }, REPLY_MS)
-      const done = (value: T | undefined): void => {
+      const finish = (value: T | undefined): void => {
         clearTimeout(timer)
         resolve(value)
       }
-      this.#pending.set(id, { from: to, resolve: done })
+      this.#pending.set(id, { from: to, resolve: finish })
       to.send(message(id))
     })
   }
@@ -96,7 +96,12 @@ export class Coordinator {
     switch (message.kind) {
       case 'hello':
         this.#statuses.set(from, { isListening: false, wsClients: 0 })
-        from.send({ kind: 'welcome', self: from.id, begin: this.#numbers.begin, events: this.#numbers.kept })
+        from.send({
+          kind: 'welcome',
+          self: from.id,
+          begin: this.#numbers.begin,
+          events: this.#numbers.events,
+        })
         this.#group = ''
         this.#publishGroup()
         return

@@ -14,7 +14,7 @@ interface Numbered {
   /** The number of past events to keep. */
   readonly most: number
   last: number
-  readonly kept: NumberedEvent[]
+  readonly events: NumberedEvent[]
 }
 
 /**
@@ -30,8 +30,8 @@ export class FeedNumbers {
    * @param now a monotonic clock in milliseconds.
    */
   constructor(begin: number, now: () => number) {
-    this.#channels = ofEach(({ numbering, kept }) => {
-      return { isChosen: choiceOf(numbering, now), most: kept, last: begin, kept: [] }
+    this.#channels = ofEach(({ numbering, history }) => {
+      return { isChosen: choiceOf(numbering, now), most: history, last: begin, events: [] }
     })
   }
 
@@ -41,19 +41,19 @@ export class FeedNumbers {
     const numbered = this.#channels[channel]
     if (!numbered.isChosen(offer)) return undefined
     const event = { seq: ++numbered.last, channel, data, after }
-    numbered.kept.push(event)
-    if (numbered.kept.length > numbered.most) numbered.kept.shift()
+    numbered.events.push(event)
+    if (numbered.events.length > numbered.most) numbered.events.shift()
     return event
   }
 
   /** The events that are kept, in order within each channel. */
-  get kept(): NumberedEvent[] {
-    return NUMBERED.flatMap(({ name }) => this.#channels[name].kept)
+  get events(): NumberedEvent[] {
+    return NUMBERED.flatMap(({ name }) => this.#channels[name].events)
   }
 
   /** The numbers before the first events that are kept. */
   get begin(): Record<NumberedChannel, number> {
-    return ofEach(({ name }) => this.#channels[name].last - this.#channels[name].kept.length)
+    return ofEach(({ name }) => this.#channels[name].last - this.#channels[name].events.length)
   }
 }
 

@@ -28,7 +28,7 @@ interface WaitingRequest {
 interface Waiting {
   readonly requests: WaitingRequest[]
   /** The number of tokens that were asked for. */
-  readonly wanted: number
+  readonly amount: number
   readonly timer: NodeJS.Timeout
 }
 
@@ -73,10 +73,10 @@ export class LeasedLimit implements Limiter {
 
   /** Receives a lease, and decides about the requests that wait for it, in their order. */
   receive(client: string, { tokens, endsAt }: Lease): void {
-    const { requests = [], wanted = 1, timer } = this.#waiting.get(client) ?? {}
+    const { requests = [], amount = 1, timer } = this.#waiting.get(client) ?? {}
     clearTimeout(timer)
     this.#waiting.delete(client)
-    const isLast = tokens < wanted
+    const isLast = tokens < amount
     const lease = { tokens, endsAt, isLast }
     this.#leases.set(client, lease)
     const others: WaitingRequest[] = []
@@ -116,11 +116,11 @@ export class LeasedLimit implements Limiter {
       this.receive(client, { tokens: most, endsAt: now() + windowMs })
     }, LEASE_WAIT_MS)
     timer.unref()
-    const wanted = requests.reduce((sum, { cost }) => sum + cost, 0)
-    this.#waiting.set(client, { requests, wanted, timer })
+    const amount = requests.reduce((sum, { cost }) => sum + cost, 0)
+    this.#waiting.set(client, { requests, amount, timer })
     const lease = this.#leases.peek(client)
     const unused = lease === undefined ? undefined : { tokens: lease.tokens, endsAt: lease.endsAt }
     if (lease !== undefined) lease.tokens = 0
-    want(client, wanted, unused)
+    want(client, amount, unused)
   }
 }

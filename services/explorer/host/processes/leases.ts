@@ -44,16 +44,16 @@ export class Leases<Holder> {
    * @param unused the rest of the client's previous lease, which the process returns.
    * @returns fewer tokens than wanted if these are the last of the client's window.
    */
-  async lease(client: string, wanted: number, holder: Holder, unused?: Lease): Promise<Lease> {
+  async lease(client: string, amount: number, holder: Holder, unused?: Lease): Promise<Lease> {
     const before = this.#window(client)
     if (unused?.endsAt === before.endsAt) before.left += unused.tokens
     before.holders.delete(holder)
     for (;;) {
       const window = this.#window(client)
       const { endsAt, left } = window
-      if (left >= wanted || (window.recall === undefined && window.holders.size === 0)) {
+      if (left >= amount || (window.recall === undefined && window.holders.size === 0)) {
         // Half of the rest: few requests wait for a lease, and another process rarely has to recall tokens.
-        const tokens = Math.min(left, Math.max(wanted, Math.ceil(left / 2)))
+        const tokens = Math.min(left, Math.max(amount, Math.ceil(left / 2)))
         window.left -= tokens
         if (tokens > 0) window.holders.add(holder)
         return { tokens, endsAt }
@@ -66,8 +66,8 @@ export class Leases<Holder> {
 
   #window(client: string): Window<Holder> {
     const { most, windowMs, now } = this.#options
-    const known = this.#windows.get(client)
-    if (known !== undefined && now() < known.endsAt) return known
+    const current = this.#windows.get(client)
+    if (current !== undefined && now() < current.endsAt) return current
     const window = { endsAt: now() + windowMs, left: most, holders: new Set<Holder>(), recall: undefined }
     this.#windows.set(client, window)
     return window

@@ -89,11 +89,11 @@ async function totalsAt(
       toUInt32(row.1) AS txs, toString(row.2) AS received, toString(row.3) AS sent
     FROM script_txs WHERE script_hash = unhex({script:String}) AND height <= {top:UInt32} AND ${chain.view.tagFilter()} GROUP BY start`
   type Row = { start: number; txs: number; received: string; sent: string }
-  const found = new Map((await tables.query<Row>(sql, { script, top })).map((row) => [row.start, row]))
+  const rowsByStart = new Map((await tables.query<Row>(sql, { script, top })).map((row) => [row.start, row]))
   const byHeight = new Map<number, Totals>()
   let totals = NONE
   for (const [index, height] of ascending.entries()) {
-    const row = found.get(starts[index] as number)
+    const row = rowsByStart.get(starts[index] as number)
     if (row !== undefined) totals = { txs: row.txs, received: BigInt(row.received), sent: BigInt(row.sent) }
     byHeight.set(height, totals)
   }

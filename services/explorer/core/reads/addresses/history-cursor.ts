@@ -18,7 +18,7 @@ export interface HistoryPlace {
   /** The block of the newest confirmed transaction so far; undefined if there was none yet. */
   readonly newest: Pick<ScriptRow, 'height' | 'blockTag'> | undefined
   /** The last unconfirmed transaction, if the page ends with one. */
-  readonly seen: Pick<ShownTx, 'firstSeen' | 'txid'> | undefined
+  readonly unconfirmedTx: Pick<ShownTx, 'firstSeen' | 'txid'> | undefined
 }
 
 /** The items of a page of a history. */
@@ -33,12 +33,12 @@ export interface HistorySlots {
 const idOf = ({ scriptHash, sort }: HistoryList): string => `address ${scriptHash} ${sort}`
 const NONE = '-'
 
-export function encodePlace(list: HistoryList, { ordinal, newest, seen }: HistoryPlace): string {
+export function encodePlace(list: HistoryList, { ordinal, newest, unconfirmedTx }: HistoryPlace): string {
   const block = newest === undefined ? [NONE, NONE] : [newest.height, newest.blockTag]
   return encodeCursor(idOf(list), [
     ordinal,
     ...block,
-    ...(seen === undefined ? [] : [seen.firstSeen, seen.txid]),
+    ...(unconfirmedTx === undefined ? [] : [unconfirmedTx.firstSeen, unconfirmedTx.txid]),
   ])
 }
 
@@ -47,12 +47,12 @@ export function decodePlace(list: HistoryList, cursor: string, chain: ChainState
   const [ordinal, height, tag, firstSeen, txid = ''] = decodeCursor(idOf(list), cursor)
   const newest = height === NONE ? undefined : { height: numberIn(height), blockTag: numberIn(tag) }
   if (newest !== undefined) assertOnChain(chain, newest.height, newest.blockTag)
-  const seen = firstSeen === undefined ? undefined : { firstSeen: numberIn(firstSeen), txid }
-  return { ordinal: numberIn(ordinal), newest, seen }
+  const unconfirmedTx = firstSeen === undefined ? undefined : { firstSeen: numberIn(firstSeen), txid }
+  return { ordinal: numberIn(ordinal), newest, unconfirmedTx }
 }
 
 /** Returns whether an unconfirmed transaction is further down than another transaction in a list from the newest. */
-function isOlder(tx: ShownTx, than: NonNullable<HistoryPlace['seen']>): boolean {
+function isOlder(tx: ShownTx, than: NonNullable<HistoryPlace['unconfirmedTx']>): boolean {
   if (tx.firstSeen !== than.firstSeen) return tx.firstSeen < than.firstSeen
   return tx.txid > than.txid
 }
@@ -64,19 +64,22 @@ function isOlder(tx: ShownTx, than: NonNullable<HistoryPlace['seen']>): boolean 
  * @param inMempool the unconfirmed transactions, newest first.
  */
 export function slotsAfter(
-  { ordinal, seen }: HistoryPlace,
+  { ordinal, unconfirmedTx }: HistoryPlace,
   sort: Sort,
   { limit, confirmed, inMempool }: { limit: number; confirmed: number; inMempool: readonly ShownTx[] },
 ): HistorySlots {
   if (sort === 'desc') {
-    const below = ordinal > 0 ? [] : inMempool.filter((tx) => seen === undefined || isOlder(tx, seen))
+    const below =
+      ordinal > 0 ? [] : inMempool.filter((tx) => unconfirmedTx === undefined || isOlder(tx, unconfirmedTx))
     const unconfirmed = below.slice(0, limit)
     const to = ordinal > 0 ? Math.min(ordinal - 1, confirmed) : confirmed
     return { from: Math.max(1, to - (limit - unconfirmed.length) + 1), to, unconfirmed }
   }
   const to = Math.min(confirmed, ordinal + limit)
   const left = limit - Math.max(0, to - ordinal)
-  const above = inMempool.filter((tx) => seen === undefined || (tx.txid !== seen.txid && !isOlder(tx, seen)))
+  const above = inMempool.filter(
+    (tx) => unconfirmedTx === undefined || (tx.txid !== unconfirmedTx.txid && !isOlder(tx, unconfirmedTx)),
+  )
   return { from: ordinal + 1, to, unconfirmed: left <= 0 ? [] : above.slice(-left) }
 }
 
@@ -89,31 +92,32 @@ export function slotsAfter(
 export function placeAfter(
   sort: Sort,
   { unconfirmed }: HistorySlots,
-  found: {
+  page: {
     readonly before: HistoryPlace | undefined
     readonly rows: readonly ScriptRow[]
     readonly last: ScriptRow | undefined
     readonly inMempool: readonly ShownTx[]
   },
 ): HistoryPlace | undefined {
-  const { before, rows, last, inMempool } = found
+  const { before, rows, last, inMempool } = page
   const [lowest, highest] = [rows[0], rows.at(-1)]
   if (sort === 'desc') {
     if (lowest !== undefined) {
       const newest = before?.newest ?? highest
-      return lowest.ordinal > 1 ? { ordinal: lowest.ordinal, newest, seen: undefined } : undefined
+      return lowest.ordinal > 1 ? { ordinal: lowest.ordinal, newest, unconfirmedTx: undefined } : undefined
     }
-    const seen = unconfirmed.at(-1)
-    if (seen === undefined || (last === undefined && seen === inMempool.at(-1))) return undefined
-    return { ordinal: 0, newest: undefined, seen }
+    const unconfirmedTx = unconfirmed.at(-1)
+    if (unconfirmedTx === undefined || (last === undefined && unconfirmedTx === inMempool.at(-1)))
+      return undefined
+    return { ordinal: 0, newest: undefined, unconfirmedTx }
   }
   // Oldest first: the first unconfirmed one of the page is its last item.
-  const seen = unconfirmed[0] ?? before?.seen
-  const at = highest ?? (seen === undefined ? undefined : last)
+  const unconfirmedTx = unconfirmed[0] ?? before?.unconfirmedTx
+  const at = highest ?? (unconfirmedTx === undefined ? undefined : last)
   const ordinal = at?.ordinal ?? before?.ordinal ?? 0
   const isEnd =
     unconfirmed[0] === undefined
       ? ordinal >= (last?.ordinal ?? 0) && (inMempool.length === 0 || rows.length === 0)
       : unconfirmed[0] === inMempool[0]
-  return isEnd ? undefined : { ordinal, newest: at ?? before?.newest, seen }
+  return isEnd ? undefined : { ordinal, newest: at ?? before?.newest, unconfirmedTx }
 }

@@ -14,9 +14,9 @@ export const label = declareRead({
   answer: AddressLabel,
   notFound: ['Label not found'],
   resolve(context, { address }) {
-    const found = context.definitions.labels.ofScript(requestedScript(context, address).scriptHash)
-    if (found === undefined) throw new NotFound('Label not found', NEVER)
-    return { ...found, address }
+    const match = context.definitions.labels.ofScript(requestedScript(context, address).scriptHash)
+    if (match === undefined) throw new NotFound('Label not found', NEVER)
+    return { ...match, address }
   },
 })
 

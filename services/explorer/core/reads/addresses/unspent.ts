@@ -117,14 +117,14 @@ export async function unspentWithMempool(
   const total = unconfirmed.length + onChain - spentOnChain.length
   const first = unconfirmed.slice(offset, offset + limit)
   const from = Math.max(0, offset - unconfirmed.length)
-  const wanted = Math.min(limit - first.length, onChain - spentOnChain.length - from)
+  const count = Math.min(limit - first.length, onChain - spentOnChain.length - from)
   // An output has moved up by at most as many places as outputs of the list are spent.
-  const window = { limit: wanted <= 0 ? 0 : wanted + spentOnChain.length, offset: from }
+  const window = { limit: count <= 0 ? 0 : count + spentOnChain.length, offset: from }
   const read = await readWindow(context, requested.scriptHash, window, state)
   const rest = read.filter((output, index) => {
     const before = spentOnChain.filter((each) => compare(each, output) < 0).length
     const place = from + index - before
-    return !spent.has(outpointOf(output.txid, output.vout)) && place >= from && place < from + wanted
+    return !spent.has(outpointOf(output.txid, output.vout)) && place >= from && place < from + count
   })
   return { outputs: [...first, ...rest], total }
 }

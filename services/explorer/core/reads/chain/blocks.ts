@@ -29,12 +29,12 @@ export const blocks = declareRead({
     const visible = new Map(
       rows.filter((row) => blocks.hashAt(row.height) === row.hash).map((row) => [row.height, row]),
     )
-    const shown = [...visible.values()]
-    const newest = after?.newest ?? shown[0]
-    const lowest = shown.at(-1)
+    const visibleRows = [...visible.values()]
+    const newest = after?.newest ?? visibleRows[0]
+    const lowest = visibleRows.at(-1)
     const isLast = newest === undefined || lowest === undefined || lowest.height === 0
     const next_cursor = isLast ? null : encodeCursor(LIST, [newest.height, newest.blockTag, lowest.height])
-    const items = shown.map((row) => toBlock({ row, canonical: true }, network, definitions))
+    const items = visibleRows.map((row) => toBlock({ row, canonical: true }, network, definitions))
     return { items, total, page, limit, next_cursor }
   },
 })
@@ -73,11 +73,11 @@ export const block = declareRead({
   answer: Block,
   notFound: ['Block not found'],
   async resolve({ chain, tables, definitions, validity }, args) {
-    const found = await findBlock(tables, chain, args.heightOrHash)
-    if (found === undefined || chain.network === undefined) throw noBlock(args.heightOrHash)
-    validity.dependsOn(found.row.hash)
-    validity.finalFrom(found.row.height)
-    return toBlock(found, chain.network, definitions)
+    const match = await findBlock(tables, chain, args.heightOrHash)
+    if (match === undefined || chain.network === undefined) throw noBlock(args.heightOrHash)
+    validity.dependsOn(match.row.hash)
+    validity.finalFrom(match.row.height)
+    return toBlock(match, chain.network, definitions)
   },
 })
 
@@ -91,14 +91,14 @@ export const blockTransactions = declareRead({
   notFound: ['Block not found'],
   async resolve(context, { heightOrHash, page, limit, witness }) {
     const { chain, tables, validity } = context
-    const found = await findBlock(tables, chain, heightOrHash)
-    if (found === undefined) throw noBlock(heightOrHash)
-    const { height, hash, time, txCount: total } = found.row
+    const match = await findBlock(tables, chain, heightOrHash)
+    if (match === undefined) throw noBlock(heightOrHash)
+    const { height, hash, time, txCount: total } = match.row
     validity.dependsOn(hash)
     validity.finalFrom(height)
     const from = (page - 1) * limit
     if (from >= total) return { items: [], total, page, limit }
-    const located = await blockTxsIn(tables, found.row, from, from + limit - 1)
+    const located = await blockTxsIn(tables, match.row, from, from + limit - 1)
     const items = await transactionsAt(located, context, witness, { hash, time })
     return writtenList(items, { total, page, limit })
   },

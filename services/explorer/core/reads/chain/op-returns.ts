@@ -64,12 +64,12 @@ async function payloadsOf(
   { chain: { blocks }, tables, size }: Pick<ReadContext, 'chain' | 'tables' | 'size'>,
 ): Promise<ReadonlyMap<bigint, Buffer>> {
   // As hexadecimal and as text. The newest ones first.
-  const taken = rows.filter((row) => size.takes(1.5 * row.size))
-  const payloads = new Map(taken.map((row) => [row.ordinal, row.beginning]))
-  const long = taken.filter((row) => row.size > MAX_SHORT).map((row) => String(row.ordinal))
+  const withPayload = rows.filter((row) => size.takes(1.5 * row.size))
+  const payloads = new Map(withPayload.map((row) => [row.ordinal, row.beginning]))
+  const long = withPayload.filter((row) => row.size > MAX_SHORT).map((row) => String(row.ordinal))
   if (long.length === 0) return payloads
-  const found = await LONG.bytes(tables.unchecked, `FROM op_returns WHERE ordinal IN (${long.join(', ')})`)
-  for (const row of found) if (blocks.has(row.height, row.blockTag)) payloads.set(row.ordinal, row.data)
+  const longRows = await LONG.bytes(tables.unchecked, `FROM op_returns WHERE ordinal IN (${long.join(', ')})`)
+  for (const row of longRows) if (blocks.has(row.height, row.blockTag)) payloads.set(row.ordinal, row.data)
   return payloads
 }
 
@@ -139,13 +139,13 @@ export const transactionOpReturns = declareRead({
   notFound: ['Transaction not found', 'OP_RETURN not found'],
   async resolve(context, args) {
     const { tables, chain, validity, size } = context
-    const found = await findTransaction(args.txid, context, (key) =>
+    const match = await findTransaction(args.txid, context, (key) =>
       transactionByTxid(tables, chain.blocks, key, NO_WITNESS, ({ bodySize }) => size.reserve(3 * bodySize)),
     )
     const [tx, block_height, time] =
-      found.unconfirmed === undefined
-        ? [parseBody(found.row.body), found.row.height, chain.blocks.timeAt(found.row.height)]
-        : [readTx(new ByteReader(found.unconfirmed.raw)), null, found.unconfirmed.firstSeen]
+      match.unconfirmed === undefined
+        ? [parseBody(match.row.body), match.row.height, chain.blocks.timeAt(match.row.height)]
+        : [readTx(new ByteReader(match.unconfirmed.raw)), null, match.unconfirmed.firstSeen]
     const { txid, outputs, isCoinbase } = tx
     const timestamp = isoTime(time)
     validity.finalFrom(block_height ?? Number.POSITIVE_INFINITY)

@@ -70,14 +70,14 @@ async function addresses({ chain, tables }: ReadContext, text: string, most: num
 
 /** Returns items of all lists, as equally many of each as there are, in the order of the lists. */
 function dealt<T>(lists: readonly (readonly T[])[], most: number): T[] {
-  const taken = lists.map(() => 0)
+  const counts = lists.map(() => 0)
   for (let left = most, had = -1; left > 0 && left !== had;) {
     had = left
     for (const [index, list] of lists.entries())
-      if (left > 0 && (taken[index] ?? 0) < list.length) {
-        taken[index] = (taken[index] ?? 0) + 1
+      if (left > 0 && (counts[index] ?? 0) < list.length) {
+        counts[index] = (counts[index] ?? 0) + 1
         left--
       }
   }
-  return lists.flatMap((list, index) => list.slice(0, taken[index]))
+  return lists.flatMap((list, index) => list.slice(0, counts[index]))
 }

@@ -15,8 +15,8 @@ const AROUND = /^["'“”„‘’«»`\s]+|["'“”„‘’«»`,;\s]+$/g
  * the URL of a page or of an answer, the parameters of a payment URI, separators of digits. A hash or a bech32 address in upper case
  * becomes lower case. Any other text is returned without the spaces around it.
  */
-export function searchText(given: string): string {
-  const text = given.replace(AROUND, '')
+export function searchText(input: string): string {
+  const text = input.replace(AROUND, '')
   const inside = insideOf(text)
   if (inside !== undefined) return searchText(inside)
   if (GROUPED.test(text)) return text.replace(/\D/g, '')
@@ -27,8 +27,8 @@ function insideOf(text: string): string | undefined {
   const outpoint = OUTPOINT.exec(text)
   if (outpoint !== null) return outpoint[1]
   if (text.includes('/')) {
-    const found = IN_PATH.exec(text)?.[1] ?? IN_QUERY.exec(text)?.[1]?.replaceAll('+', ' ')
-    if (found !== undefined) return decoded(found)
+    const part = IN_PATH.exec(text)?.[1] ?? IN_QUERY.exec(text)?.[1]?.replaceAll('+', ' ')
+    if (part !== undefined) return decoded(part)
   }
   return /^https?:/i.test(text) ? undefined : URI.exec(text)?.[1]
 }

@@ -38,12 +38,12 @@ export const search = declareRead({
     const text = searchText(query)
     const isHeight = /^\d{1,10}$/.test(text)
     const isHash = /^[0-9a-f]{64}$/i.test(text)
-    const found = isHeight
+    const match = isHeight
       ? await matchBlock(text, context)
       : isHash
         ? await matchHash(text.toLowerCase(), context)
         : await matchAddress(text, context)
-    if (found !== undefined) return { ...found, query }
+    if (match !== undefined) return { ...match, query }
     const namesNothing = !isHeight && !isHash && scriptOf(context, text) === undefined
     throw new NotFound('Nothing matches', isHeight ? Number(text) : namesNothing ? NEVER : 0)
   },
@@ -55,10 +55,10 @@ async function matchBlock(
   which: string,
   { chain, tables, validity }: ReadContext,
 ): Promise<Match | undefined> {
-  const found = await findBlock(tables, chain, which)
-  if (found === undefined) return undefined
-  validity.dependsOn(found.row.hash)
-  return { type: 'block', value: found.row.hash }
+  const block = await findBlock(tables, chain, which)
+  if (block === undefined) return undefined
+  validity.dependsOn(block.row.hash)
+  return { type: 'block', value: block.row.hash }
 }
 
 async function matchHash(hash: string, context: ReadContext): Promise<Match | undefined> {

@@ -59,17 +59,17 @@ export const transactionHex = declareRead({
   notFound: ['Transaction not found'],
   async resolve(context, { txid }) {
     const { tables, chain, size } = context
-    const found = await findTransaction(txid, context, (key) =>
+    const match = await findTransaction(txid, context, (key) =>
       transactionByTxid(tables, chain.blocks, key, undefined, ({ bodySize, witnessSize }) =>
         size.reserve(2 * (bodySize + witnessSize)),
       ),
     )
-    if (found.unconfirmed !== undefined)
-      return { txid: found.unconfirmed.txid, hex: found.unconfirmed.raw.toString('hex') }
-    const { body, witness = NOTHING, height } = found.row
+    if (match.unconfirmed !== undefined)
+      return { txid: match.unconfirmed.txid, hex: match.unconfirmed.raw.toString('hex') }
+    const { body, witness = NOTHING, height } = match.row
     size.add(2 * (body.length + witness.length))
     context.validity.finalFrom(height)
-    return { txid: found.row.txid, hex: Buffer.from(withWitnesses(body, witness)).toString('hex') }
+    return { txid: match.row.txid, hex: Buffer.from(withWitnesses(body, witness)).toString('hex') }
   },
 })
 
@@ -82,17 +82,17 @@ export const transactionStatus = declareRead({
   answer: TransactionStatus,
   notFound: ['Transaction not found'],
   async resolve(context, { txid }) {
-    const found = await findConfirmed(txid, context)
-    if (found.unconfirmed !== undefined) {
-      const { firstSeen } = found.unconfirmed
+    const match = await findConfirmed(txid, context)
+    if (match.unconfirmed !== undefined) {
+      const { firstSeen } = match.unconfirmed
       const nowhere = { block_hash: null, block_height: null, tx_index: null }
-      return { txid: found.unconfirmed.txid, confirmed: false, ...nowhere, timestamp: isoTime(firstSeen) }
+      return { txid: match.unconfirmed.txid, confirmed: false, ...nowhere, timestamp: isoTime(firstSeen) }
     }
-    const { height, txIndex } = found.row
+    const { height, txIndex } = match.row
     const { blocks } = context.chain
     context.validity.finalFrom(height)
     return {
-      ...{ txid: found.row.txid, confirmed: true, block_hash: blocks.hashAt(height), block_height: height },
+      ...{ txid: match.row.txid, confirmed: true, block_hash: blocks.hashAt(height), block_height: height },
       ...{ tx_index: txIndex, timestamp: isoTime(blocks.timeAt(height)) },
     }
   },
@@ -108,18 +108,18 @@ export const transactionOutspends = declareRead({
   notFound: ['Transaction not found'],
   async resolve(context, { txid: requested }) {
     const { chain, tables, mempool, validity, size } = context
-    const found = await findTransaction(requested, context, (key) =>
+    const match = await findTransaction(requested, context, (key) =>
       transactionByTxid(tables, chain.blocks, key, NO_WITNESS),
     )
     const tx: Pick<Tx, 'txid' | 'outputs'> =
-      found.unconfirmed === undefined
-        ? parseBody(found.row.body)
-        : readTx(new ByteReader(found.unconfirmed.raw))
+      match.unconfirmed === undefined
+        ? parseBody(match.row.body)
+        : readTx(new ByteReader(match.unconfirmed.raw))
     const { txid, outputs } = tx
     await size.reserve(OUTSPEND_CHARACTERS * outputs.length)
     size.add(OUTSPEND_CHARACTERS * outputs.length)
     const rows =
-      found.unconfirmed === undefined
+      match.unconfirmed === undefined
         ? await allSpends(tables, txid, await tables.spends.get(outputPrefix(txid)))
         : []
     const confirmed = new Map(
@@ -138,7 +138,7 @@ export const transactionOutspends = declareRead({
       validity.finalFrom(spend.height)
       return { vout, spent: true, spent_txid: spend.txid, spent_vin: spend.vin, block_height: spend.height }
     })
-    if (found.unconfirmed === undefined) validity.finalFrom(found.row.height)
+    if (match.unconfirmed === undefined) validity.finalFrom(match.row.height)
     else validity.finalFrom(Number.POSITIVE_INFINITY)
     return { txid, items }
   },
@@ -154,9 +154,9 @@ export const transactionMerkleProof = declareRead({
   notFound: ['Transaction not found', 'Transaction is not confirmed'],
   async resolve(context, { txid: requested }) {
     const { chain, tables, validity } = context
-    const found = await findConfirmed(requested, context)
-    if (found.unconfirmed !== undefined) throw new NotFound('Transaction is not confirmed')
-    const { txid, height, txIndex } = found.row
+    const match = await findConfirmed(requested, context)
+    if (match.unconfirmed !== undefined) throw new NotFound('Transaction is not confirmed')
+    const { txid, height, txIndex } = match.row
     const hash = chain.blocks.hashAt(height)
     const located = await blockTxsBetween(tables.unchecked, { height, hash }, 0, 0xffff_ffff)
     const txids = located.map((each) => each.txid)

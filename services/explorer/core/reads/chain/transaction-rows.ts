@@ -127,7 +127,7 @@ function confirmed(
     ...{
       txid,
       body,
-      witness: shown(witness, detail),
+      witness: shownWitness(witness, detail),
       witnessSize,
       isDilithium,
       network,
@@ -146,7 +146,7 @@ function confirmed(
 }
 
 /** Returns the witness that is shown: a witness that was not requested does not count as left out. */
-const shown = (witness: Buffer | undefined, detail: TxDetail | undefined): Buffer | undefined =>
+const shownWitness = (witness: Buffer | undefined, detail: TxDetail | undefined): Buffer | undefined =>
   detail?.witness === false ? NOTHING : witness
 
 /** The options of writing a transaction. */
@@ -161,7 +161,12 @@ function unconfirmed(tx: ShownTx, { size, detail }: Pick<Sources, 'size' | 'deta
   const takes = detail && size.takes
   const isTaken = detail?.witness !== false && (takes?.(witness.length) ?? true)
   const { json } = transactionJson({
-    ...{ txid, body, witness: shown(isTaken ? witness : undefined, detail), witnessSize: witness.length },
+    ...{
+      txid,
+      body,
+      witness: shownWitness(isTaken ? witness : undefined, detail),
+      witnessSize: witness.length,
+    },
     ...{ coins, fee, feeRates: feeRatesOf(tx), isDilithium, network, detail, takes },
     ...{ block: undefined, time: firstSeen, spends: [], full: true },
   })

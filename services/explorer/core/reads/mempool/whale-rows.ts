@@ -42,8 +42,8 @@ type TxFields = Pick<WhaleAlert, 'block_height' | 'timestamp' | 'is_dilithium'>
 export function unconfirmedAlert(tx: ShownTx, how: Alerting): BriefAlert {
   const { firstSeen, isDilithium, coins } = tx
   const fields = { block_height: null, timestamp: isoTime(firstSeen), is_dilithium: isDilithium }
-  const known = coins.filter((coin) => coin !== undefined)
-  return alertOf(parseTx(tx.raw), known, fields, how)
+  const knownCoins = coins.filter((coin) => coin !== undefined)
+  return alertOf(parseTx(tx.raw), knownCoins, fields, how)
 }
 
 /**
@@ -62,9 +62,9 @@ export async function confirmedAlerts(
   const alerts: BriefAlert[] = []
   for (const each of located) {
     const { txid, height, isDilithium } = each
-    const found = bodies.get(txid)
-    if (found === undefined) throw new Error(`table txs lacks transaction ${txid}, which is in a block`)
-    const { body, prevouts } = await bodyOf(tables, found)
+    const row = bodies.get(txid)
+    if (row === undefined) throw new Error(`table txs lacks transaction ${txid}, which is in a block`)
+    const { body, prevouts } = await bodyOf(tables, row)
     const fields = { block_height: height, timestamp: isoTime(timeOf(each)), is_dilithium: isDilithium }
     alerts.push(alertOf(parseBody(body), decodePrevouts(prevouts), fields, how))
   }

@@ -31,7 +31,7 @@ export const valueByType = declareRead({
     if (tip === undefined || view === undefined || network === undefined) return { items: [], limit }
     const values = await valuesOf(tables, view.tagFilter(), network)
     if (values === undefined) throw new NotBuiltYet('no ranking of this chain yet')
-    const known = values.reduce((sum, { value }) => sum + value, 0n)
+    const knownValue = values.reduce((sum, { value }) => sum + value, 0n)
     const item = (script_type: ScriptType | null, value: bigint, addresses: number | null): TypeValue => ({
       script_type,
       protection: (script_type === null ? undefined : PROTECTIONS[script_type]) ?? 'unknown',
@@ -41,7 +41,7 @@ export const valueByType = declareRead({
     })
     const items = [
       ...values.map(({ type, value, addresses }) => item(type, value, addresses)),
-      item(null, tip.supply - known, null),
+      item(null, tip.supply - knownValue, null),
     ].filter(({ value }) => value !== '0')
     items.sort((one, other) => (BigInt(one.value) < BigInt(other.value) ? 1 : -1))
     return { items: items.slice(0, limit), limit }

@@ -31,7 +31,7 @@ export function chart(
   { id, title, x, lines, points, csv, format, scale }: Chart,
 ): Html {
   const isNumber = typeof points[0]?.[0] === 'number'
-  const shown = format ?? ((value) => f.number(value))
+  const textOf = format ?? ((value) => f.number(value))
   const first = (value: string | number): Html =>
     typeof value === 'number'
       ? html`<data value="${value}">${f.number(value)}</data>`
@@ -39,7 +39,7 @@ export function chart(
         ? f.time(value)
         : f.date(value)
   const rows = points.map(([at, ...values]) => ({
-    cells: [first(at), ...values.map((value) => html`<data value="${value}">${shown(value)}</data>`)],
+    cells: [first(at), ...values.map((value) => html`<data value="${value}">${textOf(value)}</data>`)],
   }))
   const columns = [{ title: x, isNumber }, ...lines.map((line) => ({ title: line, isNumber: true }))]
   // A single point is no line.

@@ -136,8 +136,8 @@ export function payload(
   hex: string,
   { isBeginning = false, title }: PayloadOptions = {},
 ): Html {
-  const shown = text ?? hex
-  const short = isBeginning || shown.length > MAX_PAYLOAD ? `${shown.slice(0, MAX_PAYLOAD)}…` : shown
+  const fullText = text ?? hex
+  const short = isBeginning || fullText.length > MAX_PAYLOAD ? `${fullText.slice(0, MAX_PAYLOAD)}…` : fullText
   return text === null
     ? html`<code ${title === undefined ? undefined : html` title="${title}"`}>${short}</code>`
     : html`${short}`
@@ -154,11 +154,11 @@ interface ListPage {
  * @param path the path of the first page.
  * @param none shown if the list is empty.
  */
-export function paged(context: PageContext, list: ListPage, path: string, shown: Part, none = ''): Html {
+export function paged(context: PageContext, list: ListPage, path: string, content: Part, none = ''): Html {
   const { t, f } = context
   const last = Math.ceil(list.total / list.limit)
   if (last === 0) return empty(none)
-  if (list.page <= last) return html`${shown}${pager(context, list, path)}`
+  if (list.page <= last) return html`${content}${pager(context, list, path)}`
   return html`<p class="empty">
     ${t.words.noSuchPage(f.number(list.page), f.number(last))}
     <a href="${pageUrl(context, path, last)}">${t.words.last}</a>

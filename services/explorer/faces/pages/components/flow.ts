@@ -42,9 +42,9 @@ export function flow({ t }: PageContext, inputs: readonly Ribbon[], outputs: rea
 }
 
 /** Returns ribbons from an edge of the diagram to a side of the trunk. */
-function ribbons(given: readonly Ribbon[], edge: number, trunk: number): readonly Html[] {
-  const rest = given.slice(MOST).reduce((sum, { value }) => sum + value, 0)
-  const all = given.length > MOST ? [...given.slice(0, MOST), { kind: 'rest', value: rest }] : given
+function ribbons(items: readonly Ribbon[], edge: number, trunk: number): readonly Html[] {
+  const rest = items.slice(MOST).reduce((sum, { value }) => sum + value, 0)
+  const all = items.length > MOST ? [...items.slice(0, MOST), { kind: 'rest', value: rest }] : items
   const sum = Math.max(
     1,
     all.reduce((total, { value }) => total + value, 0),

@@ -115,9 +115,9 @@ function figuresOf(figure: HTMLElement): Figures {
 }
 
 function numberOf(cell: HTMLElement): number {
-  const shown = cell.firstElementChild
-  if (shown instanceof HTMLTimeElement) return Date.parse(shown.dateTime) / 1000
-  return Number((shown as HTMLDataElement).value)
+  const element = cell.firstElementChild
+  if (element instanceof HTMLTimeElement) return Date.parse(element.dateTime) / 1000
+  return Number((element as HTMLDataElement).value)
 }
 
 const DAY = new Intl.DateTimeFormat(region, { day: 'numeric', month: 'short', timeZone: 'UTC' })

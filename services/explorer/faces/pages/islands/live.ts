@@ -167,21 +167,21 @@ interface Step {
  * a long task would delay what the reader does.
  * @returns the time at which the current task began.
  */
-async function change(shown: Element, next: Element, { before, beganAt }: Step): Promise<number> {
-  if (before?.isEqualNode(next) === true || shown.matches(OWN)) return beganAt
+async function change(element: Element, next: Element, { before, beganAt }: Step): Promise<number> {
+  if (before?.isEqualNode(next) === true || element.matches(OWN)) return beganAt
   let taskBeganAt = beganAt
   if (performance.now() - taskBeganAt > TASK_MS) {
     await new Promise((resolve) => setTimeout(resolve))
     taskBeganAt = performance.now()
   }
-  if (next.getElementsByTagName('*').length <= MAX_AT_ONCE || !isAlike(shown, next)) {
-    morph(shown, next)
+  if (next.getElementsByTagName('*').length <= MAX_AT_ONCE || !isAlike(element, next)) {
+    morph(element, next)
     return taskBeganAt
   }
   for (const { name, value } of next.attributes)
-    if (shown.getAttribute(name) !== value) shown.setAttribute(name, value)
+    if (element.getAttribute(name) !== value) element.setAttribute(name, value)
   const [to, from] = [[...next.children], before === undefined ? [] : [...before.children]]
-  for (const [at, child] of [...shown.children].entries())
+  for (const [at, child] of [...element.children].entries())
     taskBeganAt = await change(child, to[at] as Element, { before: from[at], beganAt: taskBeganAt })
   return taskBeganAt
 }
@@ -206,9 +206,9 @@ const hasText = ({ childNodes }: Element): boolean =>
 const OWN = '.plot, output'
 
 /** Makes an element equal to a newer one in one step. Details stay open. */
-function morph(shown: Element, next: Element): void {
+function morph(element: Element, next: Element): void {
   localise(next)
-  void Idiomorph.morph(shown, next, {
+  void Idiomorph.morph(element, next, {
     ignoreActiveValue: true,
     callbacks: {
       beforeNodeMorphed: (node: Node) => !(node instanceof Element && node.matches(OWN)),

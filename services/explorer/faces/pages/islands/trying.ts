@@ -16,9 +16,9 @@ async function show(form: HTMLFormElement): Promise<void> {
     const text = await response.text()
     const { pathname, search } = new URL(response.url)
     const ms = (performance.now() - began).toFixed(0)
-    const shown = document.createElement('pre')
-    shown.tabIndex = 0
-    shown.textContent = indented(text)
+    const block = document.createElement('pre')
+    block.tabIndex = 0
+    block.textContent = indented(text)
     const line = document.createElement('p')
     const status = document.createElement('strong')
     status.textContent = String(response.status)
@@ -26,7 +26,7 @@ async function show(form: HTMLFormElement): Promise<void> {
     link.href = pathname + search
     link.textContent = pathname + search
     line.append(status, ' ', link, ` ${ms} ms`)
-    output.replaceChildren(line, shown)
+    output.replaceChildren(line, block)
   } catch (error) {
     output.textContent = String(error)
   }

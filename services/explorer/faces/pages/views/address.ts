@@ -77,7 +77,7 @@ export const address = declarePage({
         ),
         stat(t.address.received, f.amount(summary.total_received)),
         stat(t.address.sent, f.amount(summary.total_sent)),
-        stat(t.address.transactions, f.number(summary.tx_count), seen(context, summary)),
+        stat(t.address.transactions, f.number(summary.tx_count), firstSeenNote(context, summary)),
         stat(t.address.unspent, f.number(summary.unspent_count)),
       ])}
       ${series === undefined ? undefined : section(t.address.balanceOverTime, chart(context, series))}
@@ -102,17 +102,21 @@ const labelOf = ({ label, category, url }: { label: string; category: string; ur
     ? html`${label} <small>${category}</small>`
     : html`<a href="${url}" rel="noopener noreferrer nofollow">${label}</a> <small>${category}</small>`
 
-const seen = ({ t, f }: PageContext, { first_seen }: Static<typeof AddressSummary>): Html | undefined =>
-  first_seen === null ? undefined : html`${t.address.firstSeen} ${f.date(first_seen)}`
+const firstSeenNote = (
+  { t, f }: PageContext,
+  { first_seen }: Static<typeof AddressSummary>,
+): Html | undefined => (first_seen === null ? undefined : html`${t.address.firstSeen} ${f.date(first_seen)}`)
 
 /** Returns the address of the page's script in the spelling that was not requested; undefined if there is only one spelling. */
 function otherSpelling(address: string, network: Network): string | undefined {
   const { dilithium, hrp } = network
   const lower = address.toLowerCase()
-  const given = [hrp, dilithium?.hrp].find((prefix) => prefix !== undefined && lower.startsWith(`${prefix}1`))
+  const usedHrp = [hrp, dilithium?.hrp].find(
+    (prefix) => prefix !== undefined && lower.startsWith(`${prefix}1`),
+  )
   const decoded = decodeAddress(address, network)
-  if (decoded === undefined || dilithium === undefined || given === undefined) return undefined
-  return given === hrp
+  if (decoded === undefined || dilithium === undefined || usedHrp === undefined) return undefined
+  return usedHrp === hrp
     ? addressOf(decoded.script, { ...network, hrp: dilithium.hrp })
     : addressOf(decoded.script, network)
 }

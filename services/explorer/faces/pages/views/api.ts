@@ -86,12 +86,12 @@ function endpoint({ t, at }: PageContext, { path, method, operation, schemas }: 
   const ok = responses['200']
   const json = ok !== undefined && 'content' in ok ? ok.content?.['application/json'] : undefined
   const fields = json === undefined ? [] : fieldsOf(json.schema, schemas)
-  const given = parameters.filter((each): each is Parameter => 'name' in each && each.in !== 'header')
+  const inputs = parameters.filter((each): each is Parameter => 'name' in each && each.in !== 'header')
   const form =
     requestBody === undefined
       ? html`<form action="${at(TRY)}" class="try">
           <input type="hidden" name="operation" value="${id}" />
-          ${given.map((parameter) => field(t, id, parameter))}
+          ${inputs.map((parameter) => field(t, id, parameter))}
           <button type="submit">${t.api.try}</button>
         </form>`
       : html`<form class="try" data-post="${at(path)}">
@@ -138,11 +138,11 @@ ${JSON.stringify(example, undefined, 2)}</textarea>`
 }
 
 /** Returns the fields of an answer with their meanings; for a list, the fields of its items, not the fields around it. */
-function fieldsOf(given: Schema, schemas: Endpoint['schemas']): (readonly [string, string])[] {
-  const schema = resolved(given, schemas)
+function fieldsOf(reference: Schema, schemas: Endpoint['schemas']): (readonly [string, string])[] {
+  const schema = resolved(reference, schemas)
   const { items, properties = {} } = schema
-  const listed = items ?? (properties['items'] && resolved(properties['items'], schemas).items)
-  if (listed !== undefined) return fieldsOf(listed, schemas)
+  const itemSchema = items ?? (properties['items'] && resolved(properties['items'], schemas).items)
+  if (itemSchema !== undefined) return fieldsOf(itemSchema, schemas)
   return Object.entries(properties).map(([name, each]) => [
     name,
     each.description ?? resolved(each, schemas).description ?? '',

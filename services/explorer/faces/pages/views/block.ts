@@ -28,53 +28,53 @@ export const block = declarePage({
     const { t, f, read, chain, validity } = context
     // Confirmations, and the link to the next block.
     validity.dependsOn('head')
-    const [shown, txs] = await Promise.all([
+    const [answer, txs] = await Promise.all([
       read(blockRead, { heightOrHash: which }),
       read(blockTransactions, { heightOrHash: which, page, limit }, CARD),
     ])
-    const title = t.block.title(f.number(shown.height))
-    const confirmations = chain.height - shown.height + 1
+    const title = t.block.title(f.number(answer.height))
+    const confirmations = chain.height - answer.height + 1
     const body = html`<header class="top">
         <div class="walk">
-          ${neighbour(context, shown, -1)}
-          <h1>${title} ${shown.canonical ? undefined : badge('stale', t.block.staleBadge)}</h1>
-          ${neighbour(context, shown, 1)}
+          ${neighbour(context, answer, -1)}
+          <h1>${title} ${answer.canonical ? undefined : badge('stale', t.block.staleBadge)}</h1>
+          ${neighbour(context, answer, 1)}
         </div>
-        ${copyable(context, shown.hash)}
+        ${copyable(context, answer.hash)}
       </header>
-      ${shown.canonical ? undefined : replaced(context, shown.height)}
+      ${answer.canonical ? undefined : replaced(context, answer.height)}
       ${stats([
-        stat(t.words.time, f.time(shown.timestamp)),
-        shown.canonical ? stat(t.block.confirmations, f.number(confirmations)) : undefined,
-        stat(t.words.transactions, f.number(shown.tx_count)),
+        stat(t.words.time, f.time(answer.timestamp)),
+        answer.canonical ? stat(t.block.confirmations, f.number(confirmations)) : undefined,
+        stat(t.words.transactions, f.number(answer.tx_count)),
         stat(
           t.words.size,
-          f.size(shown.size),
-          html`${f.percent(fullness(context, shown.weight).toFixed(2))}${share(fullness(context, shown.weight))}`,
+          f.size(answer.size),
+          html`${f.percent(fullness(context, answer.weight).toFixed(2))}${share(fullness(context, answer.weight))}`,
         ),
-        stat(t.block.subsidy, f.amount(shown.subsidy)),
-        stat(t.block.totalFees, f.amount(shown.total_fees)),
+        stat(t.block.subsidy, f.amount(answer.subsidy)),
+        stat(t.block.totalFees, f.amount(answer.total_fees)),
       ])}
       ${facts([
         [
           t.block.minedBy,
-          html`${shown.miner_label ?? t.words.unknown}
-          ${shown.miner_address === null ? undefined : html`(${addressLink(context, shown.miner_address)})`}`,
+          html`${answer.miner_label ?? t.words.unknown}
+          ${answer.miner_address === null ? undefined : html`(${addressLink(context, answer.miner_address)})`}`,
         ],
-        [t.block.difficulty, f.number(shown.difficulty)],
-        [t.words.weight, `${f.number(shown.weight)} WU`],
+        [t.block.difficulty, f.number(answer.difficulty)],
+        [t.words.weight, `${f.number(answer.weight)} WU`],
       ])}
       <details class="more">
         <summary>${t.block.header}</summary>
         ${facts([
-          [t.block.previousHash, hashLink(context, shown.prev_hash)],
-          [t.block.merkleRoot, html`<code>${shown.merkle_root}</code>`],
-          [t.block.medianTime, f.time(shown.median_time)],
-          [t.block.version, html`<code>0x${shown.version.toString(16)}</code>`],
-          [t.block.bits, html`<code>${shown.bits}</code>`],
-          [t.block.nonce, f.number(shown.nonce)],
-          [t.block.strippedSize, f.size(shown.stripped_size)],
-          [t.block.chainwork, html`<code>${shown.chainwork}</code>`],
+          [t.block.previousHash, hashLink(context, answer.prev_hash)],
+          [t.block.merkleRoot, html`<code>${answer.merkle_root}</code>`],
+          [t.block.medianTime, f.time(answer.median_time)],
+          [t.block.version, html`<code>0x${answer.version.toString(16)}</code>`],
+          [t.block.bits, html`<code>${answer.bits}</code>`],
+          [t.block.nonce, f.number(answer.nonce)],
+          [t.block.strippedSize, f.size(answer.stripped_size)],
+          [t.block.chainwork, html`<code>${answer.chainwork}</code>`],
         ])}
       </details>
       ${section(

@@ -33,8 +33,8 @@ export const transaction = declarePage({
     const { t, f, read, chain, validity } = context
     const position = positionOf(context, txid.toLowerCase())
     const range = { from: (page - 1) * ITEMS, count: ITEMS }
-    const shown = { inputs: range, outputs: range, witness: true, maxBytes: MAX_SCRIPT }
-    const tx = await read(transactionRead, { txid }, shown)
+    const detail = { inputs: range, outputs: range, witness: true, maxBytes: MAX_SCRIPT }
+    const tx = await read(transactionRead, { txid }, detail)
     // Confirmations, or the position in the mempool.
     validity.dependsOn('head')
     if (tx.block_height === null) validity.dependsOn('mempool')

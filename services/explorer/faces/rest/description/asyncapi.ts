@@ -76,9 +76,9 @@ const REPLIES: Readonly<Record<string, Message>> = {
 }
 
 /** The message of an event of a channel. */
-function eventOf({ name, about, event, kept }: ChannelDeclaration): Message {
+function eventOf({ name, about, event, history }: ChannelDeclaration): Message {
   return {
-    about: `${about} The last ${kept.toLocaleString('en')} can be sent again.`,
+    about: `${about} The last ${history.toLocaleString('en')} can be sent again.`,
     payload: Type.Object({
       channel: Type.Literal(name),
       data: event,

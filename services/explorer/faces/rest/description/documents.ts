@@ -20,8 +20,8 @@ export class Documents {
 
   /** Returns OpenAPI 3.1 for REST, or AsyncAPI 3.0 for the WebSocket feed. */
   of(name: 'openapi' | 'asyncapi'): Resource {
-    const made = this.#made.get(name)
-    if (made !== undefined) return made
+    const cached = this.#made.get(name)
+    if (cached !== undefined) return cached
     const { reads, enabled } = this
     const document =
       name === 'asyncapi'

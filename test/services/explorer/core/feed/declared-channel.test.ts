@@ -37,15 +37,15 @@ describe('a channel that is declared and listed, and nowhere else named', () => 
       const declared = [
         declareChannel({
           ...{ name: 'block-fees', about: 'The fees of a block.', event },
-          ...{ numbering: 'log', kept: 4, keptWithRemovals: 8 },
+          ...{ numbering: 'log', history: 4, historyWithRemovals: 8 },
         }),
         declareChannel({
           ...{ name: 'sightings', about: 'A sighting.', event },
-          ...{ numbering: { remembered: 2 }, kept: 3 },
+          ...{ numbering: { remembered: 2 }, history: 3 },
         }),
         declareChannel({
           ...{ name: 'weather', about: 'The weather.', event },
-          ...{ numbering: { after: 'block-fees', everyMs: 1_000 }, kept: 3 },
+          ...{ numbering: { after: 'block-fees', everyMs: 1_000 }, history: 3 },
         }),
       ]
       return { ...channels, CHANNELS: [...channels.CHANNELS, ...declared] }
@@ -104,7 +104,7 @@ describe('a channel that is declared and listed, and nowhere else named', () => 
       ...[101, undefined, 102, 103],
     ])
     expect(numbers.begin).toMatchObject({ sightings: 101, weather: 100 })
-    expect(numbers.kept.map(({ channel, seq }) => `${channel} ${String(seq)}`)).toEqual([
+    expect(numbers.events.map(({ channel, seq }) => `${channel} ${String(seq)}`)).toEqual([
       ...['sightings 102', 'sightings 103', 'sightings 104', 'weather 101', 'weather 102', 'weather 103'],
     ])
   })

@@ -48,7 +48,7 @@ function tablesWith(bodies: readonly Body[]) {
 describe('what heads touch', () => {
   const one = payment(hashOf(1), 0x52, 0x53)
   const ofOne = [hashOf(900), one.txid, hashOf(1), scriptHash(script(0x52)), scriptHash(script(0x53))]
-  const none = { known: () => undefined }
+  const none = { getAny: () => undefined }
 
   it('are blocks, their transactions, those whose outputs these spend, and all their scripts', async () => {
     const { tables, txidsOf } = tablesWith([one.body])
@@ -59,12 +59,12 @@ describe('what heads touch', () => {
   })
 
   it('are known from the mempool without reading, if all its inputs are', async () => {
-    const mempool = { known: () => one.inMempool() }
+    const mempool = { getAny: () => one.inMempool() }
     const { tables, read, txidsOf } = tablesWith([one.body])
     const touched = await touchedBy([HEAD], 4, mempool, tables, txidsOf)
     expect([...(touched ?? [])].sort()).toEqual(ofOne.toSorted())
     expect(read).toEqual([])
-    const unresolved = { known: () => one.inMempool([]) }
+    const unresolved = { getAny: () => one.inMempool([]) }
     expect(await touchedBy([HEAD], 4, unresolved, tables, txidsOf)).toEqual(touched)
     expect(read).toEqual([one.txid])
   })

@@ -111,15 +111,15 @@ describe('GraphQL subscriptions', () => {
   })
 
   it('report events that are not available any more by a resync, and continue', async () => {
-    publish(1, channel.kept * 2)
+    publish(1, channel.history * 2)
     const messages: Message[] = []
     for await (const { data } of blocks(5)) {
       if (data === undefined || data === null) continue
       messages.push(data.blocks)
       if (messages.length === 2) break
-      publish(channel.kept * 2 + 1, channel.kept * 2 + 1)
+      publish(channel.history * 2 + 1, channel.history * 2 + 1)
     }
-    const last = channel.kept * 2
+    const last = channel.history * 2
     expect(messages).toEqual([
       { seq: String(last), resync: true, data: null },
       { seq: String(last + 1), resync: false, data: { height: last + 1 } },

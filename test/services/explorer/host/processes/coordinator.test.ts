@@ -166,12 +166,12 @@ describe('the processes of an explorer', () => {
 
     it('keeping as many as a single process', async () => {
       const one = await start()
-      for (let index = 0; index < whaleAlerts.kept + 20; index++) alert(one, `tx ${String(index)}`)
+      for (let index = 0; index < whaleAlerts.history + 20; index++) alert(one, `tx ${String(index)}`)
       await settled()
       const two = await start()
       await settled()
       expect(two.feed.lastOf('whale-alerts')).toBe(one.feed.lastOf('whale-alerts'))
-      expect(two.feed.missed('whale-alerts', BEGIN + 20)).toHaveLength(whaleAlerts.kept)
+      expect(two.feed.missed('whale-alerts', BEGIN + 20)).toHaveLength(whaleAlerts.history)
       expect(two.feed.missed('whale-alerts', BEGIN + 19)).toBeUndefined()
     })
   })

@@ -31,10 +31,10 @@ export const reorgs = declarePage({
       { title: t.reorgs.disconnected },
       { title: t.reorgs.connected },
     ]
-    const shown = html`<p>${t.reorgs.counted(f.number(answer.total))}</p>
+    const content = html`<p>${t.reorgs.counted(f.number(answer.total))}</p>
       ${table(t.reorgs.title, columns, rows)}`
     const body = html`${heading(t.reorgs.title, t.reorgs.about)}
-    ${paged(context, answer, '/reorgs', shown, t.reorgs.none)}`
+    ${paged(context, answer, '/reorgs', content, t.reorgs.none)}`
     return { ...t.reorgs, body, json: '/reorgs' }
   },
 })

@@ -139,9 +139,13 @@ describe('the pages of a history after each other', () => {
     }
     const list = { scriptHash: 'ab'.repeat(20), sort: 'desc' } as const
     const places: HistoryPlace[] = [
-      { ordinal: 5, newest: { height: 8, blockTag: 56 }, seen: undefined },
-      { ordinal: 0, newest: undefined, seen: { firstSeen: 1_771_804_800, txid: 'cd'.repeat(32) } },
-      { ordinal: 5, newest: { height: 8, blockTag: 56 }, seen: { firstSeen: 7, txid: 'cd'.repeat(32) } },
+      { ordinal: 5, newest: { height: 8, blockTag: 56 }, unconfirmedTx: undefined },
+      { ordinal: 0, newest: undefined, unconfirmedTx: { firstSeen: 1_771_804_800, txid: 'cd'.repeat(32) } },
+      {
+        ordinal: 5,
+        newest: { height: 8, blockTag: 56 },
+        unconfirmedTx: { firstSeen: 7, txid: 'cd'.repeat(32) },
+      },
     ]
     for (const place of places) {
       const cursor = encodePlace(list, place)
@@ -155,9 +159,17 @@ describe('the pages of a history after each other', () => {
       for (const damaged of [cursor.slice(1), `${cursor}A`, cursor.toLowerCase()])
         expect(() => decodePlace(list, damaged, chain)).toThrow('cursor must be ')
     }
-    const gone = encodePlace(list, { ordinal: 5, newest: { height: 8, blockTag: 1 }, seen: undefined })
+    const gone = encodePlace(list, {
+      ordinal: 5,
+      newest: { height: 8, blockTag: 1 },
+      unconfirmedTx: undefined,
+    })
     expect(() => decodePlace(list, gone, chain)).toThrow('A reorganisation has removed items')
-    const ahead = encodePlace(list, { ordinal: 5, newest: { height: 10, blockTag: 70 }, seen: undefined })
+    const ahead = encodePlace(list, {
+      ordinal: 5,
+      newest: { height: 10, blockTag: 70 },
+      unconfirmedTx: undefined,
+    })
     expect(() => decodePlace(list, ahead, chain)).toThrow('has not reached the block')
   })
 })
