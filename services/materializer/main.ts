@@ -10,7 +10,7 @@ import { noteServing, servingDatabase } from '../../pipelines/tables/serving.js'
 import { newestClaim, Superseded } from '../../pipelines/tables/writers.js'
 import { engineUrl } from '../process/discovery.js'
 import { openEventLog } from '../process/event-log.js'
-import { runService, type ServiceContext, untilAborted } from '../process/lifecycle.js'
+import { runService, type ServiceContext } from '../process/lifecycle.js'
 import { serveObservation } from '../metrics/observation.js'
 import { MaterializerMetrics } from './metrics.js'
 import { waitStopped } from './stopped.js'
@@ -172,8 +172,7 @@ async function successorOf(db: Database): Promise<string | undefined> {
  */
 async function supersededOrRefuse(error: Superseded, { isExclusive, lost }: Lease): Promise<undefined> {
   if (!isExclusive) throw error
-  const end = AbortSignal.any([lost, AbortSignal.timeout(LEASE_ENDS_MS)])
-  await untilAborted(end)
+  await pause(LEASE_ENDS_MS, lost)
   if (!lost.aborted) throw error
   return undefined
 }

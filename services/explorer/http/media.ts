@@ -1,13 +1,18 @@
 import type { CachedAnswer } from '../core/answering/cached-answer.js'
 
-/** The way in which a browser has to treat an answer that is not data: the `media` of an encoding. */
+/** The HTTP headers of answers in an encoding: the `media` of the encoding. */
 export interface Media {
   /** The header `content-type`. */
   readonly type: string
   /** The header `content-security-policy`. Not set: the policy of data, which allows nothing. */
   readonly policy?: string
-  /** Returns whether an answer is for readers with this header `accept-language`. */
-  readonly isFor: (acceptLanguage: string) => boolean
+  /** The path below which the face serves its reads, for metrics. Not set: the root. */
+  readonly prefix?: string
+  /**
+   * Returns whether an answer is for readers with this header `accept-language` who do not prefer JSON. Not set: these headers do not
+   * matter.
+   */
+  readonly isFor?: (acceptLanguage: string) => boolean
 }
 
 /** Returns the media of an answer; undefined for JSON. */

@@ -79,7 +79,7 @@ export class ReadAnswers {
       return undefined
     const media = mediaOf(cached)
     const isFor =
-      media === undefined ||
+      media?.isFor === undefined ||
       (!prefersJson(head.getHeader('accept')) && media.isFor(head.getHeader('accept-language')))
     if (!isFor) return undefined
     const isCoded = cached.body.length >= LEAST_COMPRESSED
@@ -96,11 +96,12 @@ export class ReadAnswers {
     const headers = this.#stateHeaders
     const before = representation.prepared as Prepared | undefined
     if (before?.headers === headers) return before.answer
-    const { path, finalFrom, media } = cached
+    const { path, finalFrom } = cached
+    const media = mediaOf(cached)
     const isFinal = finalFrom <= (chain.view?.head.finalHeight ?? -1)
     const answer: Answer = {
       status: 200,
-      route: media === undefined ? API + path : path,
+      route: (media === undefined ? API : (media.prefix ?? '')) + path,
       headers: [
         before?.answer.headers[0] ?? bodyHeaders(representation, cached),
         isFinal ? headers.final : headers.changing,
@@ -163,8 +164,8 @@ function bodyHeaders({ coding, etag }: Representation, cached: CachedAnswer): He
   ])
 }
 
-const varyOf = ({ media }: CachedAnswer) =>
-  ['vary', media === undefined ? VARY : `accept, accept-language, ${VARY}`] as const
+const varyOf = (answer: CachedAnswer) =>
+  ['vary', mediaOf(answer)?.isFor === undefined ? VARY : `accept, accept-language, ${VARY}`] as const
 
 function policyOf(answer: CachedAnswer): { policy?: string } {
   const policy = mediaOf(answer)?.policy

@@ -5,7 +5,10 @@ export interface Matched<Route> {
   readonly params: Readonly<Record<string, string>>
 }
 
-/** Finds the route of a path. Routes without parameters take precedence, so that /blocks/tip does not match /blocks/:x. */
+/**
+ * Finds the route of a path. Routes without parameters take precedence, so that /blocks/tip does not match /blocks/:x; otherwise the
+ * first route does.
+ */
 export class Router<Route extends { readonly pattern: string }> {
   readonly #fixed = new Map<string, Matched<Route>>()
   readonly #patterns: (readonly [RegExp, Route])[] = []
@@ -15,8 +18,9 @@ export class Router<Route extends { readonly pattern: string }> {
   constructor(routes: readonly Route[]) {
     for (const route of routes) {
       const { pattern } = route
-      if (!pattern.includes(':')) this.#fixed.set(pattern, { route, params: {} })
-      else
+      if (!pattern.includes(':')) {
+        if (!this.#fixed.has(pattern)) this.#fixed.set(pattern, { route, params: {} })
+      } else
         this.#patterns.push([
           new RegExp(`^${pattern.replaceAll('.', '\\.').replace(/:(\w+)/g, '(?<$1>[^/]+)')}$`, 's'),
           route,

@@ -117,7 +117,18 @@ export class Feed {
   caughtUp(stream: Stream, since: number, signal: AbortSignal): Promise<void> | undefined {
     const ahead = since - this.lastOf(stream)
     if (ahead <= 0 || ahead > this.#rings[stream].maxEvents) return undefined
-    return this.reached(stream, since, AbortSignal.any([signal, AbortSignal.timeout(BEHIND_WAIT_MS)]))
+    // Not AbortSignal.any with AbortSignal.timeout: Node 20 may collect the timeout, which then never fires.
+    const end = new AbortController()
+    const stop = (): void => {
+      end.abort()
+    }
+    const timer = setTimeout(stop, BEHIND_WAIT_MS)
+    if (signal.aborted) stop()
+    else signal.addEventListener('abort', stop, { once: true })
+    return this.reached(stream, since, end.signal).finally(() => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', stop)
+    })
   }
 
   /** Resolves when an event with this number or a higher one has been published, or when the signal aborts. */

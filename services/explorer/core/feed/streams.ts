@@ -78,8 +78,9 @@ export function requestedChannel(name: unknown): Channel {
 
 /** Returns the sequence of the channel that a client asks for, with or without removals. @throws BadArgument. */
 export function requestedStream(channel: unknown, removals: unknown): Stream {
-  assertRemovals(channel, removals)
-  return streamOf(requestedChannel(channel), removals)
+  const name = requestedChannel(channel)
+  assertRemovals(name, removals)
+  return streamOf(name, removals)
 }
 
 /** Returns the number of the last event that a client knows; undefined if it names none. @throws BadArgument. */

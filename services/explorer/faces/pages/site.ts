@@ -5,6 +5,7 @@ import type { Outcome, Reader } from '../../core/answering/reader.js'
 import { asksForHtml, prefersJson } from '../../http/accept.js'
 import {
   type Answer,
+  failedAsJson,
   failureAnswer,
   GET,
   JSON_TYPE,
@@ -133,14 +134,14 @@ export class Site implements HttpFace {
     if (page?.formFor?.({ ...request, path: target }) !== undefined)
       return this.#moved(urlOf({ path: target, query }), page.pattern)
     if (asksForHtml(request.accept))
-      return this.failed({ code: 'HW_NOT_FOUND', message: 'Not Found' }, request, chain)
+      return this.#failedPage({ code: 'HW_NOT_FOUND', message: 'Not Found' }, request, chain)
     const unknown = unknownRoute(request)
     return { ...unknown, headers: [...unknown.headers, ['vary', 'accept']] }
   }
 
   #file(request: Request, { file = '' }: PathParams): Answer {
     const asset = this.#parts.assets.get(file)
-    if (asset === undefined) return unknownRoute(request)
+    if (asset === undefined) return { route: 'unknown', ...this.unknown(request, this.#parts.reader.chain) }
     const coding = preferredCoding(request.acceptEncoding)
     return {
       status: 200,
@@ -160,7 +161,12 @@ export class Site implements HttpFace {
     return { status: 308, route, headers: [location, ['cache-control', 'no-cache']], body: Buffer.alloc(0) }
   }
 
-  failed(failure: Failure, { path: requested, acceptLanguage }: PageRequest, chain: ChainState): Answer {
+  failed(failure: Failure, request: PageRequest, chain: ChainState): Answer {
+    // Scripts and forms request these paths: they are not pages.
+    return request.path.startsWith(ASSETS) ? failedAsJson(failure) : this.#failedPage(failure, request, chain)
+  }
+
+  #failedPage(failure: Failure, { path: requested, acceptLanguage }: PageRequest, chain: ChainState): Answer {
     const { language, path } = languageOf(requested)
     const { status, headers, code } = failureAnswer(failure)
     const page = errorPage(failure, {

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { Feed } from '../../../../../services/explorer/core/feed/feed.js'
 
@@ -52,5 +54,16 @@ describe('the feed', () => {
     vi.useRealTimers()
     expect(later.lastOf('stats')).toBeGreaterThan(feed.lastOf('stats'))
     expect(later.missed('stats', feed.lastOf('stats'))).toBeUndefined()
+  })
+
+  it('stops to wait for events that never come, also if garbage is collected meanwhile', async () => {
+    setFlagsFromString('--expose-gc')
+    const collect = runInNewContext('gc') as () => void
+    const collecting = setInterval(collect, 100)
+    const caughtUp = feed.caughtUp('blocks', 5, new AbortController().signal)
+    expect(caughtUp).toBeDefined()
+    await caughtUp
+    clearInterval(collecting)
+    expect(feed.lastOf('blocks')).toBe(0)
   })
 })
