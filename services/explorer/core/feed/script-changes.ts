@@ -8,7 +8,8 @@ import { lastOfScript, pageOfScript } from '../reads/script.js'
 import type { CanonicalBlocks } from '../tables/canonical-blocks.js'
 import type { ChainState } from '../state/state.js'
 import { blockTxKey } from '../tables/point-keys.js'
-import type { ScriptRow, Tables } from '../tables/tables.js'
+import type { ScriptRow } from '../tables/lookups.js'
+import type { Tables } from '../tables/tables.js'
 
 /** A confirmed transaction of a script. */
 export interface ScriptTx {

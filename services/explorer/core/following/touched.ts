@@ -5,7 +5,8 @@ import type { Head } from '../../../../pipelines/tables/head.js'
 import type { Mempool } from '../mempool/mempool.js'
 import { netChange, type TxidsOf } from '../state/overlay.js'
 import { isResolved } from '../mempool/shown-tx.js'
-import type { Body, Tables } from '../tables/tables.js'
+import type { Body } from '../tables/lookups.js'
+import type { Tables } from '../tables/tables.js'
 import { eachBody } from '../tables/transactions.js'
 
 /** Heads that change more blocks come from a backfill: the hashes that they touch are not worth reading. */

@@ -2,7 +2,7 @@ import { type DecodedAddress, decodeAddress } from '../../../../pipelines/chain/
 import { type Network, NETWORKS } from '../../../../pipelines/chain/networks.js'
 import { scriptHash } from '../../../../pipelines/chain/script.js'
 import type { ShownTx } from '../mempool/shown-tx.js'
-import { LAST_ROWS, type ScriptRow } from '../tables/tables.js'
+import { LAST_ROWS, type ScriptRow } from '../tables/lookups.js'
 import { address as schema, badArgument } from './arguments.js'
 import type { ReadContext } from './read.js'
 
@@ -58,7 +58,7 @@ export async function endOfScript(
   const { view, blocks } = chain
   if (view === undefined) return []
   // An operation reads the other rows by their ordinals, in one query with rows of other scripts.
-  if (tables.batches !== undefined)
+  if (tables.isOperation)
     return [await lastOfScript({ chain, tables }, hash)].filter((row) => row !== undefined)
   const visible = (row: ScriptRow): boolean => blocks.has(row.height, row.blockTag)
   const read = await tables.lastRows(hash, rows + LAST_ROWS)

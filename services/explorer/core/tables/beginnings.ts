@@ -2,20 +2,14 @@ import { addressKey, addressRanges } from '../../../../pipelines/chain/columns/a
 import { addressOf } from '../../../../pipelines/chain/address.js'
 import type { Network } from '../../../../pipelines/chain/networks.js'
 import { KEYS20 } from '../../../../pipelines/tables/keys.js'
-import {
-  ADDRESS_ORDER,
-  SCRIPT_TX_COLUMNS,
-  SCRIPTS,
-  TX_LOCATIONS,
-} from '../../../../pipelines/tables/schema.js'
+import { ADDRESS_ORDER, SCRIPTS } from '../../../../pipelines/tables/schema.js'
 import { Selection } from '../../../../pipelines/tables/selection.js'
 import type { CanonicalBlocks } from './canonical-blocks.js'
+import { LOCATION, SCRIPT_ROW } from './lookups.js'
 import { blockTxKey } from './point-keys.js'
 import type { Tables } from './tables.js'
 
-const LOCATION = new Selection(TX_LOCATIONS.columns)
 const ORDER = new Selection(ADDRESS_ORDER.columns)
-const SCRIPT_ROW = new Selection(SCRIPT_TX_COLUMNS)
 const SCRIPT = new Selection(SCRIPTS.columns)
 
 /** The number of rows that are read beyond the requested rows: some may belong to other branches, or lie at the edge of a range. */

@@ -8,17 +8,17 @@ import type { CanonicalBlocks } from './canonical-blocks.js'
 import { blockTxKey, locationPrefix, outputPrefix } from './point-keys.js'
 import type { Lookup } from './gather.js'
 import {
+  BLOCK_TX,
   type BlockTx,
   type Body,
   MAX_SHARED_SPENDS,
   type Spend,
   type StoredBody,
   type StoredTx,
-  type Tables,
   type ConfirmedTx,
-} from './tables.js'
+} from './lookups.js'
+import type { Tables } from './tables.js'
 
-const BLOCK_TX = new Selection(BLOCK_TXS.columns)
 const TXID = new Selection({ txid: BLOCK_TXS.columns.txid })
 
 /** The number of blocks whose txids one query reads. */
@@ -254,7 +254,7 @@ export async function blockTxsIn(
   from: number,
   to: number,
 ): Promise<BlockTx[]> {
-  if (tables.batches === undefined) return blockTxsBetween(tables.unchecked, { height, hash }, from, to)
+  if (!tables.isOperation) return blockTxsBetween(tables.unchecked, { height, hash }, from, to)
   const place = { height, blockTag: blockTag(hash) }
   const count = Math.max(0, Math.min(to, txCount - 1) - from + 1)
   const keys = Array.from({ length: count }, (_, index) => blockTxKey({ ...place, txIndex: from + index }))

@@ -1,6 +1,6 @@
 import type { ShownTx } from '../../mempool/shown-tx.js'
 import type { ChainState } from '../../state/state.js'
-import type { ScriptRow } from '../../tables/tables.js'
+import type { ScriptRow } from '../../tables/lookups.js'
 import { assertOnChain, decodeCursor, encodeCursor, numberIn } from '../cursor.js'
 
 type Sort = 'asc' | 'desc'

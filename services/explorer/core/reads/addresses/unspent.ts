@@ -10,7 +10,7 @@ import {
 } from '../../../../../pipelines/tables/lists/unspent.js'
 import type { ShownTx } from '../../mempool/shown-tx.js'
 import type { CanonicalBlocks } from '../../tables/canonical-blocks.js'
-import { MAX_OUTPUT_ROWS, type OutputRow } from '../../tables/tables.js'
+import { MAX_OUTPUT_ROWS, type OutputRow } from '../../tables/lookups.js'
 import { confirmationsByTxid } from '../../tables/transactions.js'
 import type { ReadContext } from '../read.js'
 import { lastOfScript, type RequestedScript } from '../script.js'

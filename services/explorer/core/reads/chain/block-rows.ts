@@ -13,7 +13,7 @@ import type { ReadContext } from '../read.js'
 import type { Tables } from '../../tables/tables.js'
 import type { Block } from '../shapes.js'
 
-type Queries = Pick<Tables, 'query' | 'unchecked' | 'batches'>
+type Queries = Pick<Tables, 'query' | 'unchecked' | 'isOperation' | 'heights' | 'blocks'>
 
 /** A block, and whether it is part of the chain. */
 export interface FoundBlock {
@@ -43,9 +43,9 @@ export async function findBlock(
 
 async function findByHash(tables: Queries, chain: ChainState, hash: string): Promise<FoundBlock | undefined> {
   if (hash === chain.tipHash && chain.tip !== undefined) return { row: chain.tip, canonical: true }
-  const { batches } = tables
-  const height =
-    batches === undefined ? (await heightsOf(tables, [hash])).get(hash) : await batches.heights.get(hash)
+  const height = tables.isOperation
+    ? await tables.heights.get(hash)
+    : (await heightsOf(tables, [hash])).get(hash)
   if (height === undefined) return undefined
   const row = await rowOf(tables, height, hash)
   if (row === undefined) return undefined
@@ -53,8 +53,10 @@ async function findByHash(tables: Queries, chain: ChainState, hash: string): Pro
   return (await wasReplaced(tables, chain, hash)) ? { row, canonical: false } : undefined
 }
 
-function rowOf({ unchecked, batches }: Queries, height: number, hash: string): Promise<BlockRow | undefined> {
-  return batches === undefined ? blockAt(unchecked, height, hash) : batches.blocks.get(blockKey(height, hash))
+function rowOf(tables: Queries, height: number, hash: string): Promise<BlockRow | undefined> {
+  return tables.isOperation
+    ? tables.blocks.get(blockKey(height, hash))
+    : blockAt(tables.unchecked, height, hash)
 }
 
 async function wasReplaced(tables: Queries, chain: ChainState, hash: string): Promise<boolean> {

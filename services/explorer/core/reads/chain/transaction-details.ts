@@ -6,7 +6,7 @@ import { parseBody, readTx, type Tx, withWitnesses } from '../../../../../pipeli
 import type { ShownTx } from '../../mempool/shown-tx.js'
 import { spendersOf } from '../../mempool/spenders.js'
 import { outputPrefix } from '../../tables/point-keys.js'
-import type { ConfirmedTx } from '../../tables/tables.js'
+import type { ConfirmedTx } from '../../tables/lookups.js'
 import {
   allSpends,
   blockTxsBetween,

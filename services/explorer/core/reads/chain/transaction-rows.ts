@@ -3,7 +3,7 @@ import { decodePrevouts } from '../../../../../pipelines/chain/prevout.js'
 import { readTx } from '../../../../../pipelines/chain/transaction.js'
 import { feeRatesOf, type ShownTx } from '../../mempool/shown-tx.js'
 import { outputPrefix } from '../../tables/point-keys.js'
-import type { BlockTx, Spend, StoredBody } from '../../tables/tables.js'
+import type { BlockTx, Spend, StoredBody } from '../../tables/lookups.js'
 import {
   allSpends,
   NO_WITNESS,

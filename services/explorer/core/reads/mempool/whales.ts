@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import type { BlockTx } from '../../tables/tables.js'
+import type { BlockTx } from '../../tables/lookups.js'
 import { newestWhales } from '../../tables/transactions.js'
 import { amount, limit } from '../arguments.js'
 import { declareRead, type ReadContext } from '../read.js'

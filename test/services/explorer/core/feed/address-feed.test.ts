@@ -9,7 +9,8 @@ import { ScriptFeed, type ScriptMessage } from '../../../../../services/explorer
 import type { ShownTx } from '../../../../../services/explorer/core/mempool/shown-tx.js'
 import { type ChainState, NO_CHAIN, State } from '../../../../../services/explorer/core/state/state.js'
 import { blockTxKey } from '../../../../../services/explorer/core/tables/point-keys.js'
-import type { BlockTx, ScriptRow, Tables } from '../../../../../services/explorer/core/tables/tables.js'
+import type { BlockTx, ScriptRow } from '../../../../../services/explorer/core/tables/lookups.js'
+import type { Tables } from '../../../../../services/explorer/core/tables/tables.js'
 import { until } from '../../../../harness/until.js'
 
 const SCRIPT = Buffer.from(`0014${'ab'.repeat(20)}`, 'hex')

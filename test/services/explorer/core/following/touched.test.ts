@@ -6,7 +6,8 @@ import { scriptHash } from '../../../../../pipelines/chain/script.js'
 import { parseTx, serializeTx } from '../../../../../pipelines/chain/transaction.js'
 import { shownTx, type ShownTx } from '../../../../../services/explorer/core/mempool/shown-tx.js'
 import { touchedBy } from '../../../../../services/explorer/core/following/touched.js'
-import type { Body, Tables } from '../../../../../services/explorer/core/tables/tables.js'
+import type { Body } from '../../../../../services/explorer/core/tables/lookups.js'
+import type { Tables } from '../../../../../services/explorer/core/tables/tables.js'
 
 const hashOf = (number: number): string => number.toString(16).padStart(64, '0')
 const script = (byte: number): Buffer => Buffer.from([0x51, byte])

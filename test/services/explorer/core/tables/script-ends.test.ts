@@ -2,7 +2,8 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { pino } from 'pino'
 import { sha256 } from '../../../../../pipelines/chain/hash.js'
 import { AvailableDatabase } from '../../../../../services/explorer/core/tables/availability.js'
-import { LAST_ROWS, type ScriptRow, Tables } from '../../../../../services/explorer/core/tables/tables.js'
+import { LAST_ROWS, type ScriptRow } from '../../../../../services/explorer/core/tables/lookups.js'
+import { Tables } from '../../../../../services/explorer/core/tables/tables.js'
 import { useDatabase } from '../../../../harness/engine.js'
 
 const CHAIN = 1

@@ -5,7 +5,8 @@ import { historyCsv } from '../../../../../services/explorer/faces/rest/history-
 import { Server } from '../../../../../services/explorer/host/http/server.js'
 import { NO_CHAIN } from '../../../../../services/explorer/core/state/state.js'
 import { blockTxKey } from '../../../../../services/explorer/core/tables/point-keys.js'
-import type { ScriptRow, Tables } from '../../../../../services/explorer/core/tables/tables.js'
+import type { ScriptRow } from '../../../../../services/explorer/core/tables/lookups.js'
+import type { Tables } from '../../../../../services/explorer/core/tables/tables.js'
 import { until } from '../../../../harness/until.js'
 
 const SCRIPT = 'ab'.repeat(20)

@@ -11,7 +11,7 @@ import {
 } from '../../../../../../services/explorer/core/reads/addresses/history-cursor.js'
 import { slotsOf } from '../../../../../../services/explorer/core/reads/addresses/addresses.js'
 import { NO_CHAIN } from '../../../../../../services/explorer/core/state/state.js'
-import type { ScriptRow } from '../../../../../../services/explorer/core/tables/tables.js'
+import type { ScriptRow } from '../../../../../../services/explorer/core/tables/lookups.js'
 
 type Sort = 'asc' | 'desc'
 

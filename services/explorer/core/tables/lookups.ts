@@ -1,0 +1,256 @@
+import { type ByteQuerier, KEYS, KEYS20, KEYS8, type Querier } from '../../../../pipelines/tables/keys.js'
+import {
+  BLOCK_TXS,
+  REPLACED_WITNESSES,
+  SCRIPT_OUTPUTS,
+  SCRIPT_TX_COLUMNS,
+  SPENDS,
+  TX_LOCATIONS,
+  TXS,
+  UNSPENT_LIST_COLUMNS,
+} from '../../../../pipelines/tables/schema.js'
+import type { Columns } from '../../../../pipelines/tables/rowbinary.js'
+import { type SelectedRow, Selection } from '../../../../pipelines/tables/selection.js'
+import { FENCE } from '../../../../pipelines/tables/writers.js'
+import { BLOCK, heightsOf } from './blocks.js'
+import type { GatherOptions } from './gather.js'
+import {
+  blockKey,
+  blocksFilter,
+  blockTxKey,
+  blockTxsFilter,
+  scriptTxKey,
+  scriptTxsFilter,
+} from './point-keys.js'
+
+/** The block of a transaction that was written last. */
+export type ConfirmedTx = SelectedRow<typeof CONFIRMED_COLUMNS>
+/** A transaction without its witness, as of the block that was written last. Its body is empty if it is large. */
+export type StoredBody = SelectedRow<typeof BODY_COLUMNS>
+/** A transaction as of the block that was written last. Body and witness are empty if they are large. */
+export type StoredTx = SelectedRow<typeof TX_COLUMNS>
+/** The part of a transaction that its txid determines: all but the witnesses, and the outputs that it spends. */
+export type Body = Pick<SelectedRow<typeof TXS.columns>, 'txid' | 'body' | 'prevouts'>
+/** The witness of a transaction in the block that was written last. */
+export type Witness = Pick<SelectedRow<typeof TXS.columns>, 'txid' | 'height' | 'blockTag' | 'witness'>
+/** A location of a transaction whose txid has the prefix. */
+export type TxLocation = SelectedRow<typeof TX_LOCATIONS.columns>
+/** A transaction of a block. */
+export type BlockTx = SelectedRow<typeof BLOCK_TXS.columns>
+/** The witness of a transaction in a block of one of several branches. */
+export type ReplacedWitness = SelectedRow<typeof REPLACED_WITNESSES.columns>
+/** An output and the input that spends it, in the block of the spending transaction. */
+export type Spend = SelectedRow<typeof SPENDS.columns>
+/** A transaction of a script, with the script's totals after it. Amounts in base units. */
+export type ScriptRow = SelectedRow<typeof SCRIPT_TX_COLUMNS>
+/** The creation or the spend of an output of a script. */
+export type OutputRow = SelectedRow<typeof SCRIPT_OUTPUTS.columns>
+/** The name of a list of the unspent outputs of a script, and its size. */
+export type ListRow = SelectedRow<typeof UNSPENT_LIST_COLUMNS>
+
+/**
+ * The size of a part of a transaction, in bytes, up to which a lookup of many transactions contains it: the sum is then bounded.
+ * Larger parts are read a few at a time, and only for answers that contain them.
+ */
+const MAX_SMALL = 16 * 1024
+
+const { txid, height, block_tag, tx_index, is_dilithium, body, prevouts, witness } = TXS.columns
+const CONFIRMED_COLUMNS = { txid, height, block_tag, tx_index, is_dilithium } as const
+const BODY_COLUMNS = {
+  ...CONFIRMED_COLUMNS,
+  body_size: 'u32',
+  witness_size: 'u32',
+  small_body: 'bytes',
+  small_prevouts: 'bytes',
+} as const
+const TX_COLUMNS = { ...BODY_COLUMNS, small_witness: 'bytes' } as const
+
+const small = (part: string, size: string): string => `if(${size} <= ${String(MAX_SMALL)}, ${part}, '')`
+const BODY_SIZE = 'length(body) + length(prevouts)'
+const PARTS = {
+  body_size: `toUInt32(${BODY_SIZE})`,
+  witness_size: 'toUInt32(length(witness))',
+  small_body: small('body', BODY_SIZE),
+  small_prevouts: small('prevouts', BODY_SIZE),
+  small_witness: small('witness', 'length(witness)'),
+}
+
+const CONFIRMED = new Selection(CONFIRMED_COLUMNS)
+const STORED_BODY = new Selection(BODY_COLUMNS, PARTS)
+const STORED_TX = new Selection(TX_COLUMNS, PARTS)
+const LARGE_BODY = new Selection({ txid, body, prevouts })
+const LARGE_WITNESS = new Selection({ txid, height, block_tag, witness })
+export const LOCATION = new Selection(TX_LOCATIONS.columns)
+export const BLOCK_TX = new Selection(BLOCK_TXS.columns)
+const WITNESS = new Selection(REPLACED_WITNESSES.columns)
+const SPEND = new Selection(SPENDS.columns)
+export const SCRIPT_ROW = new Selection(SCRIPT_TX_COLUMNS)
+const OUTPUT = new Selection(SCRIPT_OUTPUTS.columns)
+const LIST = new Selection(UNSPENT_LIST_COLUMNS)
+
+/** The number of last rows of a script that are read first. More of them may belong to other branches after a reorganisation. */
+export const LAST_ROWS = 8
+/** The number of last rows that a first page of a script's history reads, unless it is longer than the default length. */
+export const PAGE_ROWS = 26 + LAST_ROWS
+/** The number of outputs of a script up to which they are read in one query with the outputs of other scripts. */
+export const MAX_OUTPUT_ROWS = 1_000
+/** The number of spends of a transaction's outputs up to which they are read in one query with the spends of other transactions. */
+export const MAX_SHARED_SPENDS = 500
+/** Looks up distinct keys in one query; keys without rows are missing from the map. */
+type Load<V> = (db: Querier & ByteQuerier, keys: readonly string[]) => Promise<ReadonlyMap<string, V>>
+
+/** A kind of lookups by key, which are combined into batches as the options say. */
+interface PointLookup<V> extends Pick<GatherOptions<V>, 'inFlight' | 'least' | 'maxKeys'> {
+  readonly load: Load<V>
+}
+
+const lookup = <V>(load: Load<V>, options: Omit<PointLookup<V>, 'load'> = {}): PointLookup<V> => ({
+  load,
+  ...options,
+})
+
+const txsOf =
+  <C extends Columns>(columns: Selection<C>): Load<SelectedRow<C>> =>
+  async (db, keys) => {
+    const rows = await columns.bytesByKeys(db, `FROM txs WHERE txid IN ${KEYS}`, keys)
+    return new Map(rows.map((row) => [(row as unknown as Body).txid, row]))
+  }
+
+/** Returns a load of all rows with a key. @param from SQL from FROM on. */
+const groupsOf =
+  <C extends Columns>(
+    columns: Selection<C>,
+    from: string,
+    keyOf: (row: SelectedRow<C>) => string,
+  ): Load<readonly SelectedRow<C>[]> =>
+  async (db, keys) =>
+    groupBy(await columns.bytesByKeys(db, from, keys), keyOf)
+
+const spendsOf = (limit: string): Load<readonly Spend[]> =>
+  groupsOf(SPEND, `FROM spends WHERE prev_txid IN ${KEYS20} ${limit}`, ({ prevTxid }) => prevTxid)
+
+/**
+ * Returns a load of some rows of scripts.
+ * @param ofOne reads the rows of a single script, faster. @param order SQL that sorts the rows of all branches, and limits them.
+ */
+const scriptsOf =
+  (
+    ofOne: (db: ByteQuerier, script: string) => Promise<ScriptRow[]>,
+    order: string,
+  ): Load<readonly ScriptRow[]> =>
+  async (db, keys) => {
+    const [script = '', ...others] = keys
+    const rows = `FROM script_txs WHERE script_hash IN ${KEYS20} ORDER BY ${order} BY script_hash`
+    return groupBy(
+      others.length === 0 ? await ofOne(db, script) : await SCRIPT_ROW.bytesByKeys(db, rows, keys),
+      ({ scriptHash }) => scriptHash,
+    )
+  }
+
+/** The options of lookups of large parts of transactions: of some megabytes each, so few are in memory at once. */
+const LARGE = { inFlight: 2, least: 1, maxKeys: 4 }
+/** The options of lookups of the last rows of scripts, or of their outputs, of which each script may have many. */
+const SCRIPTS = { maxKeys: 100 }
+
+/** All lookups by key. */
+export const LOOKUPS = {
+  blocks: lookup(
+    async (db, keys) => {
+      const rows = await BLOCK.bytes(db, `FROM blocks WHERE ${blocksFilter(keys)}`)
+      return new Map(rows.map((row) => [blockKey(row.height, row.hash), row]))
+    },
+    // A second batch, because a failed attempt to read a head may have left one in flight.
+    { least: 1 },
+  ),
+  heights: lookup(heightsOf),
+  confirmations: lookup(txsOf(CONFIRMED)),
+  bodies: lookup(txsOf(STORED_BODY)),
+  txs: lookup(txsOf(STORED_TX)),
+  largeBodies: lookup(txsOf(LARGE_BODY), LARGE),
+  largeWitnesses: lookup(txsOf(LARGE_WITNESS), LARGE),
+  locations: lookup(
+    groupsOf(LOCATION, `FROM tx_locations WHERE txid_prefix IN ${KEYS8}`, ({ txidPrefix }) => txidPrefix),
+  ),
+  blockTxs: lookup(async (db, keys) => {
+    const rows = await BLOCK_TX.bytes(db, `FROM block_txs WHERE ${blockTxsFilter(keys)}`)
+    return new Map(rows.map((row) => [blockTxKey(row), row]))
+  }),
+  witnesses: lookup(groupsOf(WITNESS, `FROM replaced_witnesses WHERE txid IN ${KEYS}`, (row) => row.txid)),
+  spends: lookup(spendsOf(`LIMIT ${String(MAX_SHARED_SPENDS + 1)} BY prev_txid`)),
+  largeSpends: lookup(spendsOf(''), LARGE),
+  scriptRows: lookup(async (db, keys) => {
+    const rows = await SCRIPT_ROW.bytes(db, `FROM script_txs WHERE ${scriptTxsFilter(keys)}`)
+    return groupBy(rows, ({ scriptHash, ordinal }) => scriptTxKey(scriptHash, ordinal))
+  }),
+  scriptEnds: lookup(
+    // Not ordered by the hash, too: the server would read in the order of the key, which takes twice as long.
+    scriptsOf(endsOf, `script_txs.ordinal = 1 DESC, script_txs.ordinal DESC LIMIT ${String(1 + LAST_ROWS)}`),
+    SCRIPTS,
+  ),
+  scriptPages: lookup(
+    scriptsOf(
+      (db, script) => endOf(db, script, PAGE_ROWS),
+      `script_txs.ordinal DESC LIMIT ${String(PAGE_ROWS)}`,
+    ),
+    SCRIPTS,
+  ),
+  outputs: lookup(
+    groupsOf(
+      OUTPUT,
+      `FROM script_outputs WHERE script_hash IN ${KEYS20} LIMIT ${String(MAX_OUTPUT_ROWS + 1)} BY script_hash`,
+      ({ scriptHash }) => scriptHash,
+    ),
+    SCRIPTS,
+  ),
+  unspentLists: lookup(
+    groupsOf(LIST, `FROM unspent_lists WHERE script_hash IN ${KEYS20}`, ({ scriptHash }) => scriptHash),
+  ),
+  fence: lookup(async (db) => {
+    const [row] = await db.query<{ fence: string }>(FENCE)
+    return new Map([['', BigInt(row?.fence ?? 0)]])
+  }),
+}
+
+/** The name of a kind of lookups. */
+export type LookupName = keyof typeof LOOKUPS
+/** What a lookup returns for a key. */
+export type LookedUp<N extends LookupName> = (typeof LOOKUPS)[N] extends PointLookup<infer V> ? V : never
+
+/** The lookups whose rows lead to keys of another lookup. Lookups of locations lead back to `blockTxs`, but are rare. */
+export const LEADS: Readonly<Partial<Record<LookupName, readonly LookupName[]>>> = {
+  blocks: ['heights'],
+  scriptRows: ['scriptEnds'],
+  outputs: ['scriptEnds', 'unspentLists'],
+  blockTxs: ['heights', 'blocks', 'scriptEnds', 'scriptRows'],
+  confirmations: ['heights', 'blocks', 'blockTxs'],
+  bodies: ['heights', 'blocks', 'blockTxs'],
+  txs: ['heights', 'blocks', 'blockTxs'],
+  spends: ['heights', 'blocks', 'blockTxs'],
+}
+
+/** Returns the first rows of a script, of all branches, and then its last rows, highest ordinal first; some rows may be both. */
+export function endsOf(db: ByteQuerier, script: string): Promise<ScriptRow[]> {
+  const first = 'FROM script_txs WHERE script_hash = unhex({script:String}) AND ordinal = 1'
+  return SCRIPT_ROW.bytes(db, `${first} UNION ALL (SELECT ${SCRIPT_ROW.names} ${lastRows(LAST_ROWS)})`, {
+    script,
+  })
+}
+
+/** Returns the last rows of a script, highest ordinal first. With IN instead of =, the server would read and sort all of them. */
+export function endOf(db: ByteQuerier, script: string, rows: number, filter = '1'): Promise<ScriptRow[]> {
+  return SCRIPT_ROW.bytes(db, lastRows(rows, filter), { script })
+}
+
+const lastRows = (rows: number, filter = '1'): string =>
+  `FROM script_txs WHERE script_hash = unhex({script:String}) AND ${filter}
+    ORDER BY script_txs.ordinal DESC LIMIT ${String(rows)}`
+
+function groupBy<Row>(rows: readonly Row[], keyOf: (row: Row) => string): Map<string, Row[]> {
+  const groups = new Map<string, Row[]>()
+  for (const row of rows) {
+    const group = groups.get(keyOf(row))
+    if (group === undefined) groups.set(keyOf(row), [row])
+    else group.push(row)
+  }
+  return groups
+}
