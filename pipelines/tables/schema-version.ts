@@ -39,7 +39,9 @@ export async function ownSchema(): Promise<Schema> {
  */
 export async function createTables(db: Database): Promise<void> {
   await db.createIfAbsent()
-  if (await hasTables(db)) return
+  const tables = await tablesOf(db)
+  if (tables === 'own') return
+  if (tables !== 'none') throw tables
   const { version, statements, checksum } = await ownSchema()
   const engine = await engineOf(db, 'schema_version')
   if (engine === 'Distributed' || isReplicatedEngine(engine)) {
@@ -55,17 +57,19 @@ export async function createTables(db: Database): Promise<void> {
 }
 
 /**
- * Returns whether a database has all tables; false if it does not exist.
- * @throws SchemaMismatch if they are those of another version; DatabaseUnavailable.
+ * Returns which tables a database has: all of this version, none (or not all yet), or those of another version, as the error with which
+ * a process refuses them.
+ * @throws DatabaseUnavailable.
  */
-export async function hasTables(db: Database): Promise<boolean> {
+export async function tablesOf(db: Database): Promise<'own' | 'none' | SchemaMismatch> {
   const rows = await createdSchemas(db)
   const [newest] = rows
-  if (newest === undefined) return false
+  if (newest === undefined) return 'none'
   const own = await ownSchema()
-  if (rows.length > 1 || newest.version !== own.version || newest.checksum !== own.checksum)
-    throw new SchemaMismatch(`database ${db.name} has ${difference(newest.version, own.version)}`)
-  return true
+  const isOwn = rows.length === 1 && newest.version === own.version && newest.checksum === own.checksum
+  return isOwn
+    ? 'own'
+    : new SchemaMismatch(`database ${db.name} has ${difference(newest.version, own.version)}`)
 }
 
 /** Returns whether a database has all tables of any version. */
@@ -84,12 +88,12 @@ async function createdSchemas(db: Pick<Database, 'query'>): Promise<Created[]> {
   })
 }
 
-const REBUILD = "build it again from the log with 'npm run replay -- --into NAME'"
+const REINDEX = "run 'npm run reindex', which builds the index again from the log"
 
 function difference(version: number, own: number): string {
   const [theirs, ours] = [String(version), String(own)]
   if (version > own)
-    return `schema version ${theirs}, which a newer version of Headwater created; this one has ${ours}: start the newer version, or index again into another CLICKHOUSE_DATABASE`
-  if (version < own) return `schema version ${theirs}, this version of Headwater has ${ours}: ${REBUILD}`
-  return `other tables under the same schema version, ${ours}: if you changed schema.sql, increase its version and ${REBUILD}`
+    return `schema version ${theirs}, which a newer version of Headwater created; this one has ${ours}: start the newer version; to go back to this one, ${REINDEX}`
+  if (version < own) return `schema version ${theirs}, this version of Headwater has ${ours}: ${REINDEX}`
+  return `other tables under the same schema version, ${ours}: if you changed schema.sql, increase its version and ${REINDEX}`
 }

@@ -45,6 +45,12 @@ export async function noteServing(db: Database, serving: string): Promise<void> 
   }
 }
 
+/** Returns the name of the database that replaces one: headwater, headwater_2, headwater_3 and so on. */
+export function nextName(name: string): string {
+  const [, base = name, number = '1'] = /^(.+)_(\d{1,6})$/.exec(name) ?? []
+  return `${base}_${String(Number(number) + 1)}`
+}
+
 /** Returns the name of the database that contains only the record of which database serves for the named one. */
 export const notesOf = (name: string): string => `${name}_serving`
 

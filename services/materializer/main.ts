@@ -6,6 +6,7 @@ import type { EventLog, Lease } from '../../pipelines/log/port.js'
 import { Materializer, type MaterializerHooks } from '../../pipelines/materialize/materializer.js'
 import { LogShrank, PoisonEvent } from '../../pipelines/materialize/poison.js'
 import { Database } from '../../pipelines/tables/clickhouse.js'
+import { SchemaMismatch } from '../../pipelines/tables/schema-version.js'
 import { noteServing, servingDatabase } from '../../pipelines/tables/serving.js'
 import { newestClaim, Superseded } from '../../pipelines/tables/writers.js'
 import { engineUrl } from '../process/discovery.js'
@@ -48,6 +49,7 @@ await runService('materializer', async (context) => {
   const configured = new Database({ url, database, onInsert: metrics.inserted, onMove })
   const log = observedLog(await openEventLog(config, logger), metrics)
   current.log = log
+  let outdated: SchemaMismatch | undefined
   try {
     for (;;) {
       metrics.leads(false)
@@ -55,11 +57,19 @@ await runService('materializer', async (context) => {
       if (lease === undefined) break
       metrics.leads(true)
       try {
-        await applyWhileLeading(configured, { log, lease, metrics, current }, context)
-        if (!signal.aborted) logger.warn('lease lost, standing by')
+        outdated = await applyWhileLeading(configured, { log, lease, metrics, current }, context)
       } finally {
         await lease.release()
       }
+      if (outdated === undefined) {
+        if (!signal.aborted) logger.warn('lease lost, standing by')
+        continue
+      }
+      // Not a reason to exit: a supervisor would also stop the explorers, which still serve what was indexed.
+      const { code, message } = outdated
+      logger.error({ code }, `stopped until this process is replaced: ${message}`)
+      metrics.leads(false)
+      await untilAborted(signal)
     }
   } finally {
     await log.close()
@@ -105,22 +115,33 @@ interface Leading {
   readonly current: Current
 }
 
-/** Applies events to the database that serves, and then to its successors, until the lease is lost or the process stops. */
+/**
+ * Applies events to the database that serves, and then to its successors, until the lease is lost or the process stops.
+ * @returns the error for a successor that was built by another version.
+ */
 async function applyWhileLeading(
   configured: Database,
   leading: Leading,
   context: ServiceContext,
-): Promise<void> {
+): Promise<SchemaMismatch | undefined> {
   const signal = AbortSignal.any([context.signal, leading.lease.lost])
   const { logger } = context
   const waiting = { logger, signal, onFailure: (error: unknown) => void leading.metrics.failed(error) }
   let serving = await whenAnswered(() => servingDatabase(configured), waiting)
+  let hasHandedOver = false
   while (serving !== undefined && !signal.aborted) {
     const name: string = serving
     if (name !== configured.name) await whenAnswered(() => noteServing(configured, name), waiting)
     logger.info({ database: name }, 'applying events')
-    serving = await applyTo(configured.sibling(name), leading, { ...context, signal })
+    try {
+      serving = await applyTo(configured.sibling(name), leading, { ...context, signal })
+    } catch (error) {
+      if (hasHandedOver && error instanceof SchemaMismatch) return error
+      throw error
+    }
+    hasHandedOver = true
   }
+  return undefined
 }
 
 /** Applies events to one database. @returns the name of its successor if it hands over, undefined if the signal aborts or the lease is lost. */

@@ -56,8 +56,16 @@ async function main(): Promise<number> {
   const db = configured.sibling(await servingDatabase(configured))
   try {
     if (into !== undefined) {
-      const parts = { configured, serving: db, log, logger, progress }
-      process.stdout.write(`${await replayInto(parts, into, values['crash-at'])}\n`)
+      const step = (height: number, tip: number): void => {
+        progress.step('blocks', height + 1, tip + 1)
+      }
+      const message = await replayInto(
+        { configured, serving: db, log, logger, progress: step },
+        into,
+        values['crash-at'],
+      )
+      progress.end()
+      process.stdout.write(`${message}\n`)
       return 0
     }
     const from = height('--from-height', values['from-height']) ?? 0

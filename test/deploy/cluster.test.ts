@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { pino } from 'pino'
 import { startSimnode } from '../../services/simnode/node.js'
 import { buildChain } from '../../services/simnode/chain/sim-chain.js'
-import { assertBuildable } from '../../pipelines/materialize/rebuild/replay.js'
+import { prepareTarget } from '../../pipelines/materialize/rebuild/replacement.js'
 import { Successor } from '../../pipelines/materialize/rebuild/successor.js'
 import type { Database } from '../../pipelines/tables/clickhouse.js'
 import { latestHead } from '../../pipelines/tables/head.js'
@@ -109,7 +109,7 @@ async function expectSecond({ db: old, log, name }: Pipeline): Promise<void> {
   try {
     await apply(db)
     const before = await tablesOf(db)
-    await assertBuildable(old, log, db.name)
+    await prepareTarget(old, db.name)
     const logger = pino({ level: 'silent' })
     const head = await new Successor({ db, old, log, logger, progress: () => undefined }).run()
     expect(await latestHead(db)).toMatchObject({ position: head.position, tipHash: head.tipHash })

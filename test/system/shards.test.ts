@@ -3,7 +3,7 @@ import { pino } from 'pino'
 import { audit } from '../../pipelines/audit/audit.js'
 import { CHECKS } from '../../pipelines/audit/checks.js'
 import { Successor } from '../../pipelines/materialize/rebuild/successor.js'
-import { assertBuildable } from '../../pipelines/materialize/rebuild/replay.js'
+import { prepareTarget } from '../../pipelines/materialize/rebuild/replacement.js'
 import { NodeClient } from '../../pipelines/node/client.js'
 import { loadChainView } from '../../pipelines/tables/chain-view.js'
 import type { Database } from '../../pipelines/tables/clickhouse.js'
@@ -91,9 +91,9 @@ describe('two shards', () => {
   it.runIf(IS_WHOLE)('are built again into a second database', async () => {
     const db = two.db.sibling(`${two.name}_2`)
     try {
-      await expect(assertBuildable(two.db, two.log, db.name)).rejects.toThrow('is distributed')
+      await expect(prepareTarget(two.db, db.name)).rejects.toThrow('is distributed')
       await applySharded(db)
-      await assertBuildable(two.db, two.log, db.name)
+      await prepareTarget(two.db, db.name)
       const logger = pino({ level: 'silent' })
       await new Successor({ db, old: two.db, log: two.log, logger, progress: () => undefined }).run()
       expect(await visibleRows(db)).toEqual(await visibleRows(one.db))

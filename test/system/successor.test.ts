@@ -9,7 +9,7 @@ import { openEmbeddedLog } from '../../pipelines/log/embedded/embedded.js'
 import type { EventLog } from '../../pipelines/log/port.js'
 import { BlockWriter } from '../../pipelines/materialize/apply/block-writer.js'
 import { Materializer } from '../../pipelines/materialize/materializer.js'
-import { assertBuildable } from '../../pipelines/materialize/rebuild/replay.js'
+import { prepareTarget } from '../../pipelines/materialize/rebuild/replacement.js'
 import { Successor } from '../../pipelines/materialize/rebuild/successor.js'
 import { Database } from '../../pipelines/tables/clickhouse.js'
 import { type Head, headsAfter, latestHead } from '../../pipelines/tables/head.js'
@@ -134,7 +134,7 @@ describe('a successor', () => {
       chain.mine({})
       await pipeline.level({ tip: chain.tip.hash })
     }
-    await assertBuildable(pipeline.db, log, db.name)
+    await prepareTarget(pipeline.db, db.name)
     const head = await successor({ beforeSwitch, progress: (height) => seen.push(height) }).run()
     await clean.level()
     expect(calls).toBe(3)

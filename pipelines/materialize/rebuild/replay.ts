@@ -2,13 +2,11 @@ import { coded, StartRefused } from '../../errors.js'
 import type { EventLog } from '../../log/port.js'
 import { type ChainView, loadChainView } from '../../tables/chain-view.js'
 import type { Database } from '../../tables/clickhouse.js'
-import { engineOf, isReplicatedEngine } from '../../tables/cluster/replicas.js'
 import { onEachShard } from '../../tables/cluster/shards.js'
 import { latestHead } from '../../tables/head.js'
-import { createTables, hasTables } from '../../tables/schema-version.js'
-import { DATABASE_NAME } from '../../tables/serving.js'
+import { SchemaMismatch, tablesOf } from '../../tables/schema-version.js'
 import { BLOCK_TABLES } from '../../tables/visible.js'
-import { newestClaim, newestWriter, SHOWN_HEADS } from '../../tables/writers.js'
+import { newestWriter, SHOWN_HEADS } from '../../tables/writers.js'
 import { BlockWriter } from '../apply/block-writer.js'
 import { LogShrank } from '../poison.js'
 import { type ChainEnd, positionsFrom, rewrite } from './repair.js'
@@ -36,7 +34,8 @@ export async function replay(
   log: EventLog,
   { from, to, progress }: ReplayOptions,
 ): Promise<void> {
-  await hasTables(db)
+  const tables = await tablesOf(db)
+  if (tables instanceof SchemaMismatch) throw tables
   await db.pinEngineRun()
   const head = await latestHead(db)
   if (head === undefined) throw new CannotReplay('nothing is indexed yet')
@@ -109,61 +108,6 @@ async function topAt(db: Database, view: ChainView, height: number): Promise<Cha
   if (row === undefined || row.heads === '0') return undefined
   const { chain } = view.head
   return { position: Number(row.newest), chain, tipHeight: height, tipHash: row.hash }
-}
-
-/**
- * Checks that a database can be built to replace the database that serves.
- * @throws CannotReplay if it cannot.
- */
-export async function assertBuildable(
-  old: Database,
-  log: Pick<EventLog, 'first' | 'last'>,
-  name: string,
-): Promise<void> {
-  if (!DATABASE_NAME.test(name))
-    throw new CannotReplay(`a database name consists of letters, digits and _, at most 63, got '${name}'`)
-  if (name === old.name) throw new CannotReplay(`${name} is the database that serves: choose another name`)
-  if ((await latestHead(old)) === undefined)
-    throw new CannotReplay(`nothing is indexed in ${old.name} yet, so ${name} has nothing to replace`)
-  const [first, last] = await Promise.all([log.first('chain'), log.last('chain')])
-  if (first > 0 || last < 0)
-    throw new CannotReplay(
-      last < 0
-        ? 'the log is empty: it is not the log that was indexed'
-        : `the log begins at position ${String(first)}: it does not reach back to the first block`,
-    )
-  await assertReplacing(old, name)
-}
-
-/** Checks that a database does not exist, or was created to replace another one. @throws CannotReplay if not. */
-export async function assertReplacing(old: Database, name: string): Promise<void> {
-  const tables = (
-    await old.query<{ name: string }>('SELECT name FROM system.tables WHERE database = {name:String}', {
-      name,
-    })
-  ).map((table) => table.name)
-  if (tables.length === 0) {
-    const engine = await engineOf(old, 'heads')
-    const isSharded = engine === 'Distributed'
-    if (isSharded || isReplicatedEngine(engine))
-      throw new CannotReplay(
-        `${old.name} is ${isSharded ? 'distributed' : 'replicated'}, and tables created here would exist on this server only: create those of ${name} first, see content/cluster.md`,
-      )
-    return
-  }
-  if (!tables.includes('schema_version'))
-    throw new CannotReplay(`${name} holds tables that are not Headwater's: ${tables.slice(0, 3).join(', ')}`)
-  const target = old.sibling(name)
-  try {
-    await createTables(target)
-    const { newest, replaces } = await newestClaim(target)
-    if (newest > 0n && replaces !== old.name)
-      throw new CannotReplay(
-        `${name} is an independent index, not one that was started to replace ${old.name}: drop it, or name another one`,
-      )
-  } finally {
-    await target.close()
-  }
 }
 
 /** Merges the copies of each row into the newest one, so that a row that had been altered is as it was written last. */

@@ -28,8 +28,6 @@ export interface SuccessorOptions {
   readonly logger: Logger
   /** Called when the blocks up to a height are written, with the height of the tip. */
   readonly progress: (height: number, tip: number) => void
-  /** Stops the build, which a later one continues; `run` rejects with its reason. */
-  readonly signal?: AbortSignal
   /** Called before the switch, for tests that interrupt it. */
   readonly beforeSwitch?: () => void | Promise<void>
 }
@@ -126,7 +124,7 @@ export class Successor {
 
   /** Applies events until both databases have the same head. @returns that head. */
   async #catchUp(): Promise<Head> {
-    const { old, db, progress, signal } = this.#options
+    const { old, db, progress } = this.#options
     for (;;) {
       const newest = await latestHead(old)
       let tip = newest?.tipHeight ?? -1
@@ -135,7 +133,6 @@ export class Successor {
         const { height } = this.#working.written
         tip = Math.max(tip, height)
         progress(height, tip)
-        signal?.throwIfAborted()
       }
       await this.#pipeline.sent()
       await assertNewestWriter(db, this.#number)
@@ -248,17 +245,13 @@ export class Successor {
 
   /** Builds a ranking, so that the rich list does not have to wait for it after the switch. */
   async #rank(): Promise<void> {
-    const { db, signal } = this.#options
+    const { db } = this.#options
     const head = await latestHead(db)
     if (head === undefined) return
-    const stop = (): void => void this.#rankings.pause()
-    signal?.addEventListener('abort', stop, { once: true })
     const view = await loadChainView(db, head)
     await this.#balances.consider(0, false, view)
     this.#rankings.consider(view, 0, false)
     await this.#rankings.idle()
-    signal?.removeEventListener('abort', stop)
-    signal?.throwIfAborted()
   }
 }
 

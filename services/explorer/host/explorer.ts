@@ -27,7 +27,7 @@ const READY_WAIT_MS = 5_000
 /** The interval of publishing the channel `stats` after mempool changes, and the health status to listeners. */
 const TICK_MS = 250
 
-/** Starts an explorer: follows the log, serves its faces. @throws PortTaken, StartRefused if it cannot listen. */
+/** Starts an explorer: follows the log, serves its faces. @throws PortTaken, StartRefused if it cannot listen, SchemaMismatch. */
 export async function startExplorer(options: ExplorerOptions): Promise<Explorer> {
   const { host = '127.0.0.1', port, grpcPort, logger, member } = options
   const server = new Server(options.basePath)
@@ -76,7 +76,11 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
   }
   try {
     await member?.join({ feed: core.feed, metrics })
-    if (database.connected) await state.until(() => state.ready, READY_WAIT_MS)
+    if (database.connected) {
+      const ready = state.until(() => state.ready, READY_WAIT_MS).then(() => undefined)
+      const mismatch = await Promise.race([heads.refused, ready])
+      if (mismatch !== undefined) throw mismatch
+    }
     // The other processes answer meanwhile: requests that reached this process would get 503.
     while (!state.ready && member?.isServedByOthers === true && !member.signal.aborted)
       await state.until(() => state.ready, TICK_MS, member.signal)

@@ -18,7 +18,7 @@ import {
   nextChainView,
 } from '../../../../pipelines/tables/chain-view.js'
 import { type Head, headsAfter, latestHead, MAX_HEADS } from '../../../../pipelines/tables/head.js'
-import { hasTables, SchemaMismatch } from '../../../../pipelines/tables/schema-version.js'
+import { SchemaMismatch, tablesOf } from '../../../../pipelines/tables/schema-version.js'
 import { servingDatabase } from '../../../../pipelines/tables/serving.js'
 import { newestClaim, newestFence } from '../../../../pipelines/tables/writers.js'
 import type { FeedWriter } from '../feed/feed-writer.js'
@@ -96,6 +96,8 @@ export class HeadFollower {
   /** Resolves with the error if the database has the schema of another version; nothing is read from it then. */
   readonly refused: Promise<SchemaMismatch>
   #refuse: (error: SchemaMismatch) => void = () => undefined
+  /** True if the database was replaced by one of another version. */
+  #isOutdated = false
 
   constructor(parts: HeadFollowerParts) {
     this.#parts = parts
@@ -209,12 +211,8 @@ export class HeadFollower {
     const { state, writer } = this.#parts
     this.#moveTo(this.#open(await servingDatabase(this.#parts.db)))
     const { db, tables } = this.#source
-    try {
-      await hasTables(db)
-    } catch (error) {
-      if (error instanceof SchemaMismatch) return error
-      throw error
-    }
+    const present = await tablesOf(db)
+    if (present instanceof SchemaMismatch) return present
     const fence = await newestFence(db)
     const head = await latestHead(db)
     const view = head === undefined ? undefined : await loadChainView(db, head)
@@ -280,7 +278,8 @@ export class HeadFollower {
     )
     const { newest: fence, successor } = claim
     if (successor !== '') {
-      await this.#switchTo(this.#open(successor))
+      const source = this.#open(successor)
+      if (await this.#isReadable(source)) await this.#switchTo(source)
       return
     }
     const isNewWriter = fence !== writer
@@ -309,6 +308,21 @@ export class HeadFollower {
     const isShort = connectedBy(heads) <= MAX_BLOCKS_CONTINUED
     const continued = isShort ? continuedView(view, heads) : undefined
     await this.#advanceTo(heads, continued ?? (await settled), fence, this.#source, settled)
+  }
+
+  /**
+   * Returns whether the tables of a database are those of this version. If not, the explorer keeps the state of the database that was
+   * replaced until it is stopped: explorers of the other version serve the new one.
+   */
+  async #isReadable({ db }: Source): Promise<boolean> {
+    const present = await tablesOf(db)
+    if (!(present instanceof SchemaMismatch)) return true
+    if (!this.#isOutdated) {
+      const { code, message } = present
+      this.#parts.logger.error({ code }, `the data grows old until this process is replaced: ${message}`)
+    }
+    this.#isOutdated = true
+    return false
   }
 
   /** Switches to the database that has replaced the current database. It contains the heads of the current database, and further ones. */

@@ -1,13 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { openEmbeddedLog } from '../../../../pipelines/log/embedded/embedded.js'
-import type { EventLog } from '../../../../pipelines/log/port.js'
-import { CannotReplay, assertBuildable } from '../../../../pipelines/materialize/rebuild/replay.js'
+import { describe, expect, it, vi } from 'vitest'
 import { DatabaseUnavailable } from '../../../../pipelines/tables/clickhouse.js'
 import { type Head, writeHead } from '../../../../pipelines/tables/head.js'
-import { createTables } from '../../../../pipelines/tables/schema-version.js'
 import { servingDatabase } from '../../../../pipelines/tables/serving.js'
 import {
   claimAgain,
@@ -18,53 +11,13 @@ import {
   numberAfter,
   Superseded,
 } from '../../../../pipelines/tables/writers.js'
-import { dropDatabase, useDatabase } from '../../../harness/engine.js'
+import { useDatabase } from '../../../harness/engine.js'
 
 const HEAD: Head = {
   ...{ position: 3, previous: -1, chain: 'regtest', tipHeight: 1, tipHash: 'ab'.repeat(32), finalHeight: -1 },
   ...{ epoch: 1, sequence: 3n, disconnected: [], connected: [], blocksBefore: 0, reorgsBefore: 0 },
   ...{ writtenAt: 1, writer: 0n, reached: false },
 }
-
-describe('a build', () => {
-  const own = useDatabase()
-
-  it('is refused with a reason', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'headwater-'))
-    onTestFinished(() => rm(folder, { recursive: true, force: true }))
-    const log = await openEmbeddedLog(folder)
-    const db = own()
-    const refusal = (name: string, from: Pick<EventLog, 'first' | 'last'> = log): Promise<void> =>
-      assertBuildable(db, from, name)
-    for (const name of ['', '1st', 'a-b', 'a b', 'x'.repeat(64), "a'b", 'a;b'])
-      await expect(refusal(name), name).rejects.toThrow('consists of letters')
-    await expect(refusal(db.name)).rejects.toThrow(`${db.name} is the database that serves`)
-    await expect(refusal('other')).rejects.toThrow('nothing is indexed')
-    await writeHead(db, HEAD)
-    await expect(refusal('other')).rejects.toThrow('the log is empty')
-    await log.append('chain', [Buffer.from('x')])
-    const late = { first: () => Promise.resolve(7), last: () => Promise.resolve(9) }
-    await expect(refusal('other', late)).rejects.toThrow('begins at position 7')
-    await expect(refusal('system')).rejects.toThrow("tables that are not Headwater's")
-    const query = db.query.bind(db)
-    const replicated = vi.spyOn(db, 'query').mockImplementation(async (sql, ...rest) => {
-      return sql.startsWith('SELECT engine') ? [{ engine: 'ReplicatedMergeTree' }] : query(sql, ...rest)
-    })
-    await expect(refusal('other')).rejects.toThrow('is replicated')
-    replicated.mockRestore()
-    await refusal('other')
-    const index = db.sibling(`${db.name}_index`)
-    await createTables(index)
-    await refusal(index.name)
-    await claimWriting(index, -1)
-    await expect(refusal(index.name)).rejects.toThrow(CannotReplay)
-    await expect(refusal(index.name)).rejects.toThrow('is an independent index')
-    await claimWriting(index, -1, db.name)
-    await refusal(index.name)
-    await dropDatabase(index)
-    await log.close()
-  })
-})
 
 describe('a switch over', () => {
   const own = useDatabase()

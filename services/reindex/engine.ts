@@ -1,0 +1,40 @@
+import { fileURLToPath } from 'node:url'
+import { StartRefused } from '../../pipelines/errors.js'
+import type { Logger } from '../../pipelines/logger.js'
+import { childEnvironment, type Config } from '../config.js'
+import { engineUrl, presentEngineUrl } from '../process/discovery.js'
+import { launchScript, Supervised } from '../process/supervised.js'
+
+const STOP_DEADLINE_MS = 30_000
+
+export interface UsedEngine {
+  readonly url: string
+  /** Stops the engine if it was started for this process. */
+  readonly release: () => Promise<void>
+}
+
+/**
+ * Returns the ClickHouse server of the configuration. If none runs on the data directory, starts the embedded engine as a child process,
+ * which stops when this process exits in any way.
+ * @throws StartRefused if the engine cannot run.
+ */
+export async function useEngine(config: Config, logger: Logger): Promise<UsedEngine> {
+  const present = await presentEngineUrl(config)
+  if (present !== undefined) return { url: present, release: () => Promise.resolve() }
+  const script = fileURLToPath(new URL('../engine/main.js', import.meta.url))
+  const env = childEnvironment({ DATA_DIR: config.dataDir, LOG_LEVEL: 'warn' })
+  const refused = new AbortController()
+  const engine = new Supervised({
+    ...{ name: 'engine', stopDeadlineMs: STOP_DEADLINE_MS, logger },
+    launch: () => launchScript({ script, env }),
+    onRefused: () => refused.abort(),
+  })
+  engine.start()
+  try {
+    return { url: await engineUrl(config, { signal: refused.signal }), release: () => engine.stop() }
+  } catch (error) {
+    await engine.stop()
+    if (refused.signal.aborted) throw new StartRefused('the engine cannot run (see the error above)')
+    throw error
+  }
+}

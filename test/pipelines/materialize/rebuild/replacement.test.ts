@@ -1,0 +1,133 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { openEmbeddedLog } from '../../../../pipelines/log/embedded/embedded.js'
+import type { EventLog } from '../../../../pipelines/log/port.js'
+import {
+  assertWhole,
+  prepareTarget,
+  replaceDatabase,
+} from '../../../../pipelines/materialize/rebuild/replacement.js'
+import { CannotReplay } from '../../../../pipelines/materialize/rebuild/replay.js'
+import type { Database } from '../../../../pipelines/tables/clickhouse.js'
+import { type Head, latestHead, writeHead } from '../../../../pipelines/tables/head.js'
+import { createTables, tablesOf } from '../../../../pipelines/tables/schema-version.js'
+import { notesOf, servingDatabase } from '../../../../pipelines/tables/serving.js'
+import { claimWriting } from '../../../../pipelines/tables/writers.js'
+import { dropDatabase, newDatabase, newTables } from '../../../harness/engine.js'
+
+const HEAD: Head = {
+  ...{ position: 3, previous: -1, chain: 'regtest', tipHeight: 1, tipHash: 'ab'.repeat(32), finalHeight: -1 },
+  ...{ epoch: 1, sequence: 3n, disconnected: [], connected: [], blocksBefore: 0, reorgsBefore: 0 },
+  ...{ writtenAt: 1, writer: 0n, reached: false },
+}
+
+const opened: Database[] = []
+
+afterEach(async () => {
+  for (const db of opened.splice(0)) await dropDatabase(db)
+})
+
+async function serving(): Promise<Database> {
+  const db = await newTables()
+  opened.push(db)
+  return db
+}
+
+function besides(db: Database, suffix: string): Database {
+  const other = db.sibling(`${db.name}${suffix}`)
+  opened.push(other)
+  return other
+}
+
+async function newLog(): Promise<EventLog> {
+  const folder = await mkdtemp(join(tmpdir(), 'headwater-'))
+  const log = await openEmbeddedLog(folder)
+  onTestFinished(async () => {
+    await log.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+  return log
+}
+
+/** Makes tables those of another version. */
+async function age(db: Database): Promise<void> {
+  await db.command('TRUNCATE TABLE schema_version')
+  await db.command(`INSERT INTO schema_version (version, checksum) VALUES (0, '')`)
+}
+
+describe('the database that replaces another one', () => {
+  it('is no other database than one that was started for this', async () => {
+    const db = await serving()
+    for (const name of ['', '1st', 'a-b', 'a b', 'x'.repeat(64), "a'b", 'a;b'])
+      await expect(prepareTarget(db, name), name).rejects.toThrow('consists of letters')
+    await expect(prepareTarget(db, db.name)).rejects.toThrow(`${db.name} is the database that serves`)
+    await expect(prepareTarget(db, 'system')).rejects.toThrow("tables that are not Headwater's")
+    const empty = await newDatabase()
+    opened.push(empty)
+    await expect(prepareTarget(empty, 'other')).rejects.toThrow('nothing is indexed')
+    const query = db.query.bind(db)
+    vi.spyOn(db, 'query').mockImplementation(async (sql, ...rest) => {
+      return sql.startsWith('SELECT engine') ? [{ engine: 'ReplicatedMergeTree' }] : query(sql, ...rest)
+    })
+    await expect(prepareTarget(db, 'other')).rejects.toThrow('is replicated')
+    vi.restoreAllMocks()
+    const index = besides(db, '_index')
+    await createTables(index)
+    await prepareTarget(db, index.name)
+    await claimWriting(index, -1)
+    const refusal = prepareTarget(db, index.name)
+    await expect(refusal).rejects.toThrow(CannotReplay)
+    await expect(refusal).rejects.toThrow('is an independent index')
+    await age(index)
+    await expect(prepareTarget(db, index.name)).rejects.toThrow('is an independent index')
+  })
+
+  it('is continued, but created again if it has the tables of another version or only some', async () => {
+    const db = await serving()
+    const next = besides(db, '_next')
+    const mark = (): Promise<void> => next.command('CREATE TABLE mark (a UInt8) ENGINE = Memory')
+    const isMarked = async (): Promise<boolean> =>
+      (await next.query("SELECT 1 FROM system.tables WHERE database = currentDatabase() AND name = 'mark'"))
+        .length > 0
+    await prepareTarget(db, next.name)
+    await claimWriting(next, -1, db.name)
+    await mark()
+    await prepareTarget(db, next.name)
+    expect(await isMarked()).toBe(true)
+    await age(next)
+    await prepareTarget(db, next.name)
+    expect([await isMarked(), await tablesOf(next)]).toEqual([false, 'own'])
+    await next.command('DROP TABLE writers')
+    await next.command('TRUNCATE TABLE schema_version')
+    await mark()
+    await prepareTarget(db, next.name)
+    expect([await isMarked(), await tablesOf(next)]).toEqual([false, 'own'])
+  })
+
+  it('is built from a whole log only', async () => {
+    const log = await newLog()
+    await expect(assertWhole(log)).rejects.toThrow('the log is empty')
+    const late = { first: () => Promise.resolve(7), last: () => Promise.resolve(9) }
+    await expect(assertWhole(late)).rejects.toThrow('begins at position 7')
+    await log.append('chain', [Buffer.from('x')])
+    await assertWhole(log)
+  })
+
+  it('replaces one without a head at once, although that lacks columns of the tables that are read of it', async () => {
+    const db = await serving()
+    const next = besides(db, '_next')
+    besides(db, notesOf(''))
+    await age(db)
+    await db.command('ALTER TABLE heads DROP COLUMN reached, DROP COLUMN sequence')
+    await db.command('ALTER TABLE writers DROP COLUMN successor, DROP COLUMN replaces')
+    const parts = { configured: db, serving: db, log: await newLog(), logger: pino({ level: 'silent' }) }
+    expect(await replaceDatabase({ ...parts, progress: () => undefined }, next.name)).toBeUndefined()
+    expect(await servingDatabase(db)).toBe(next.name)
+    expect(await tablesOf(next)).toBe('own')
+    await writeHead(next, HEAD)
+    expect(await latestHead(next)).toMatchObject({ tipHeight: 1 })
+  })
+})
