@@ -5,6 +5,16 @@
 
 CREATE DATABASE IF NOT EXISTS headwater ON CLUSTER '{cluster}';
 
+CREATE TABLE IF NOT EXISTS headwater.schema_version ON CLUSTER '{cluster}'
+(
+    `version` UInt32,
+    `checksum` String,
+    `created_at` DateTime('UTC') DEFAULT now()
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
+ORDER BY version
+SETTINGS fsync_after_insert = 1, index_granularity = 8192;
+
 CREATE TABLE IF NOT EXISTS headwater.address_order ON CLUSTER '{cluster}'
 (
     `address_key` UInt64 CODEC(T64, LZ4),
@@ -215,16 +225,6 @@ CREATE TABLE IF NOT EXISTS headwater.replaced_witnesses ON CLUSTER '{cluster}'
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
 ORDER BY (txid, height, block_tag)
 SETTINGS index_granularity = 64, fsync_after_insert = 1;
-
-CREATE TABLE IF NOT EXISTS headwater.schema_version ON CLUSTER '{cluster}'
-(
-    `version` UInt32,
-    `checksum` String,
-    `created_at` DateTime('UTC') DEFAULT now()
-)
-ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
-ORDER BY version
-SETTINGS fsync_after_insert = 1, index_granularity = 8192;
 
 CREATE TABLE IF NOT EXISTS headwater.script_balances ON CLUSTER '{cluster}'
 (

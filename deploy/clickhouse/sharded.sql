@@ -4,6 +4,19 @@
 
 CREATE DATABASE IF NOT EXISTS headwater ON CLUSTER '{cluster}';
 
+CREATE TABLE IF NOT EXISTS headwater.schema_version_shard ON CLUSTER '{cluster}'
+(
+    `version` UInt32,
+    `checksum` String,
+    `created_at` DateTime('UTC') DEFAULT now()
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
+ORDER BY version
+SETTINGS fsync_after_insert = 1, index_granularity = 8192;
+
+CREATE TABLE IF NOT EXISTS headwater.schema_version ON CLUSTER '{cluster}' AS headwater.schema_version_shard
+ENGINE = Distributed('{cluster}_state', 'headwater', 'schema_version_shard');
+
 CREATE TABLE IF NOT EXISTS headwater.address_order_shard ON CLUSTER '{cluster}'
 (
     `address_key` UInt64 CODEC(T64, LZ4),
@@ -253,19 +266,6 @@ SETTINGS index_granularity = 64, fsync_after_insert = 1;
 
 CREATE TABLE IF NOT EXISTS headwater.replaced_witnesses ON CLUSTER '{cluster}' AS headwater.replaced_witnesses_shard
 ENGINE = Distributed('{cluster}', 'headwater', 'replaced_witnesses_shard', sipHash64(substring(txid, 1, 8)));
-
-CREATE TABLE IF NOT EXISTS headwater.schema_version_shard ON CLUSTER '{cluster}'
-(
-    `version` UInt32,
-    `checksum` String,
-    `created_at` DateTime('UTC') DEFAULT now()
-)
-ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
-ORDER BY version
-SETTINGS fsync_after_insert = 1, index_granularity = 8192;
-
-CREATE TABLE IF NOT EXISTS headwater.schema_version ON CLUSTER '{cluster}' AS headwater.schema_version_shard
-ENGINE = Distributed('{cluster}_state', 'headwater', 'schema_version_shard');
 
 CREATE TABLE IF NOT EXISTS headwater.script_balances_shard ON CLUSTER '{cluster}'
 (

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { coded, StartRefused } from '../errors.js'
 import { type Database, TableMissing } from './clickhouse.js'
-import { engineOf, isReplicatedEngine } from './cluster/replicas.js'
+import { clusterEngineOf } from './cluster/replicas.js'
 
 const FILE = new URL('./schema.sql', import.meta.url)
 
@@ -35,7 +35,8 @@ export async function ownSchema(): Promise<Schema> {
 /**
  * Creates a database with its tables, unless it has them. Any number of processes may do so at once: a row of `schema_version` says
  * that all tables exist.
- * @throws SchemaMismatch if the tables are those of another version, or must be created on a cluster; DatabaseUnavailable.
+ * @throws SchemaMismatch if the tables are those of another version or of another program, or must be created on a cluster;
+ *   DatabaseUnavailable.
  */
 export async function createTables(db: Database): Promise<void> {
   await db.createIfAbsent()
@@ -43,13 +44,21 @@ export async function createTables(db: Database): Promise<void> {
   if (tables === 'own') return
   if (tables !== 'none') throw tables
   const { version, statements, checksum } = await ownSchema()
-  const engine = await engineOf(db, 'schema_version')
-  if (engine === 'Distributed' || isReplicatedEngine(engine)) {
+  const engine = await clusterEngineOf(db)
+  if (engine !== '') {
     const file = engine === 'Distributed' ? 'sharded.sql' : 'cluster.sql'
     throw new SchemaMismatch(
       `database ${db.name} is part of a cluster and lacks tables: apply deploy/clickhouse/${file} of this version completely`,
     )
   }
+  // The first statement creates schema_version.
+  const [others] = await db.query<{ count: string; own: string }>(
+    "SELECT count() AS count, countIf(name = 'schema_version') AS own FROM system.tables WHERE database = currentDatabase()",
+  )
+  if (others?.count !== '0' && others?.own === '0')
+    throw new SchemaMismatch(
+      `database ${db.name} has tables that no release of Headwater created: set another CLICKHOUSE_DATABASE, or drop the database if it is not needed`,
+    )
   for (const statement of statements) await db.command(statement)
   await db.command(
     `INSERT INTO schema_version (version, checksum) VALUES (${String(version)}, '${checksum}')`,

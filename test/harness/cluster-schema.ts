@@ -49,11 +49,11 @@ export async function startReplica(dataDir: string): Promise<Engine> {
   })
 }
 
-/** Returns all tables of a database. */
+/** Returns all tables of a database, schema_version first: on a cluster processes refuse a database that has only some. */
 export async function tablesOf(db: Database): Promise<Made[]> {
   const rows = await db.query<Made>(
     `SELECT name, replaceOne(create_table_query, concat(database, '.', name), name) AS sql
-     FROM system.tables WHERE database = currentDatabase() ORDER BY name`,
+     FROM system.tables WHERE database = currentDatabase() ORDER BY name != 'schema_version', name`,
   )
   const formatted = rows.map(async ({ name, sql }) => {
     const [row] = await db.query<{ sql: string }>('SELECT formatQuery({sql:String}) AS sql', { sql })

@@ -60,6 +60,16 @@ describe('the tables of a new database', () => {
   })
 })
 
+it('the tables of another program are refused, and nothing is created', async () => {
+  const db = await empty()
+  await db.command('CREATE TABLE blocks (a UInt8) ENGINE = Memory')
+  const before = await statementsOf(db)
+  const creation = createTables(db)
+  await expect(creation).rejects.toThrow(SchemaMismatch)
+  await expect(creation).rejects.toThrow('no release of Headwater created')
+  expect(await statementsOf(db)).toEqual(before)
+})
+
 describe('the tables of another version', () => {
   it.each([
     ['a later one', 1, /schema version \d+, which a newer version.*start the newer version/],
