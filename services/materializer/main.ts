@@ -6,7 +6,7 @@ import type { EventLog, Lease } from '../../pipelines/log/port.js'
 import { Materializer, type MaterializerHooks } from '../../pipelines/materialize/materializer.js'
 import { LogShrank, PoisonEvent } from '../../pipelines/materialize/poison.js'
 import { Database } from '../../pipelines/tables/clickhouse.js'
-import { SchemaMismatch } from '../../pipelines/tables/schema-version.js'
+import { SchemaMismatch, tablesOf } from '../../pipelines/tables/schema-version.js'
 import { noteServing, servingDatabase } from '../../pipelines/tables/serving.js'
 import { newestClaim, Superseded } from '../../pipelines/tables/writers.js'
 import { engineUrl } from '../process/discovery.js'
@@ -15,7 +15,7 @@ import { runService, type ServiceContext } from '../process/lifecycle.js'
 import { serveObservation } from '../metrics/observation.js'
 import { MaterializerMetrics } from './metrics.js'
 import { waitStopped } from './stopped.js'
-import { whenAnswered } from './when-answered.js'
+import { type Waiting, whenAnswered } from './when-answered.js'
 
 /**
  * The time to wait for the loss of the lease, which is noticed within a session of the log. If the lease is kept for longer, this
@@ -51,13 +51,18 @@ await runService('materializer', async (context) => {
   current.log = log
   let outdated: SchemaMismatch | undefined
   try {
+    const began = await ownServing(configured, {
+      logger,
+      signal,
+      onFailure: (error) => void metrics.failed(error),
+    })
     for (;;) {
       metrics.leads(false)
       const lease = await leadWhenPossible(log, metrics, context)
       if (lease === undefined) break
       metrics.leads(true)
       try {
-        outdated = await applyWhileLeading(configured, { log, lease, metrics, current }, context)
+        outdated = await applyWhileLeading(configured, { began, log, lease, metrics, current }, context)
       } finally {
         await lease.release()
       }
@@ -108,7 +113,23 @@ async function leadWhenPossible(
   return undefined
 }
 
+/**
+ * Returns the name of the database that serves when this process starts, undefined if the signal aborts first. A process of another
+ * version must exit now and not when it leads: a rolling update would have removed the processes of the first version by then.
+ * @throws SchemaMismatch if the database has the tables of another version.
+ */
+async function ownServing(configured: Database, waiting: Waiting): Promise<string | undefined> {
+  const name = await whenAnswered(() => servingDatabase(configured), waiting)
+  if (name === undefined) return undefined
+  const db = configured.sibling(name)
+  const tables = await whenAnswered(() => tablesOf(db), waiting).finally(() => db.close())
+  if (tables instanceof SchemaMismatch) throw tables
+  return name
+}
+
 interface Leading {
+  /** The database that served when this process started. */
+  readonly began: string | undefined
   readonly log: EventLog
   readonly lease: Lease
   readonly metrics: MaterializerMetrics
@@ -136,7 +157,8 @@ async function applyWhileLeading(
     try {
       serving = await applyTo(configured.sibling(name), leading, { ...context, signal })
     } catch (error) {
-      if (hasHandedOver && error instanceof SchemaMismatch) return error
+      // A process of another version may also have led, and handed over, while this one waited for the lease.
+      if ((hasHandedOver || name !== leading.began) && error instanceof SchemaMismatch) return error
       throw error
     }
     hasHandedOver = true

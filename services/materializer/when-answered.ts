@@ -4,7 +4,7 @@ import { DatabaseUnavailable } from '../../pipelines/tables/clickhouse.js'
 
 const PAUSE_MS = 1_000
 
-interface Waiting {
+export interface Waiting {
   readonly logger: Logger
   readonly signal: AbortSignal
   readonly onFailure: (error: unknown) => void

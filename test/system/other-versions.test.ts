@@ -18,11 +18,16 @@ describe('on a database of a newer version', () => {
   })
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
-  it.each(['materializer', 'explorer'])('the %s exits and logs what to do', async (name) => {
+  it.each([
+    ['materializer', {}],
+    // It could not lead: nothing listens there.
+    ['materializer', { LOG_URL: 'kafka://127.0.0.1:1' }],
+    ['explorer', {}],
+  ])('the %s exits and logs what to do', async (name, settings) => {
     const logFile = join(folder, `${name}.log`)
     const env = {
       ...{ DATA_DIR: folder, CLICKHOUSE_URL: useEngine(), CLICKHOUSE_DATABASE: db().name },
-      ...{ EXPLORER_PORT: '0', EXPLORER_GRPC_PORT: '0' },
+      ...{ EXPLORER_PORT: '0', EXPLORER_GRPC_PORT: '0', ...settings },
     }
     const service = new ServiceProcess(name, env, logFile).start()
     try {
