@@ -1,11 +1,17 @@
+import { access } from 'node:fs/promises'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { StartRefused } from '../../pipelines/errors.js'
 import type { Logger } from '../../pipelines/logger.js'
+import { CannotReplay } from '../../pipelines/materialize/rebuild/replay.js'
 import { childEnvironment, type Config } from '../config.js'
 import { engineUrl, presentEngineUrl } from '../process/discovery.js'
 import { launchScript, Supervised } from '../process/supervised.js'
+import { isSupervised } from '../start/only-one.js'
 
 const STOP_DEADLINE_MS = 30_000
+/** Longer than the longest pause of `npm start` before it restarts its engine. */
+const RESTART_MS = 30_000
 
 export interface UsedEngine {
   readonly url: string
@@ -16,11 +22,15 @@ export interface UsedEngine {
 /**
  * Returns the ClickHouse server of the configuration. If none runs on the data directory, starts the embedded engine as a child process,
  * which stops when this process exits in any way.
- * @throws StartRefused if the engine cannot run.
+ * @throws CannotReplay if there is no data of an engine; StartRefused if the engine cannot run.
  */
 export async function useEngine(config: Config, logger: Logger): Promise<UsedEngine> {
-  const present = await presentEngineUrl(config)
+  const present = (await presentEngineUrl(config)) ?? (await restartedEngineUrl(config))
   if (present !== undefined) return { url: present, release: () => Promise.resolve() }
+  const folder = join(config.dataDir, 'engine')
+  await access(folder).catch(() => {
+    throw new CannotReplay(`there is no index in ${folder}: set DATA_DIR, or CLICKHOUSE_URL`)
+  })
   const script = fileURLToPath(new URL('../engine/main.js', import.meta.url))
   const env = childEnvironment({ DATA_DIR: config.dataDir, LOG_LEVEL: 'warn' })
   const refused = new AbortController()
@@ -37,4 +47,13 @@ export async function useEngine(config: Config, logger: Logger): Promise<UsedEng
     if (refused.signal.aborted) throw new StartRefused('the engine cannot run (see the error above)')
     throw error
   }
+}
+
+/**
+ * Waits for the engine that `npm start` restarts after its death: an engine of this process would make it refuse to start. @returns
+ * undefined if nothing restarts it.
+ */
+async function restartedEngineUrl(config: Config): Promise<string | undefined> {
+  if (!(await isSupervised(config.dataDir))) return undefined
+  return engineUrl(config, { signal: AbortSignal.timeout(RESTART_MS) }).catch(() => undefined)
 }

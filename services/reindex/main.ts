@@ -1,6 +1,10 @@
 import { parseArgs } from 'node:util'
 import { UsageError } from '../../pipelines/errors.js'
-import { announceReplacement, replaceDatabase } from '../../pipelines/materialize/rebuild/replacement.js'
+import {
+  announceReplacement,
+  describeSwitch,
+  replaceDatabase,
+} from '../../pipelines/materialize/rebuild/replacement.js'
 import { CannotReplay } from '../../pipelines/materialize/rebuild/replay.js'
 import { Database } from '../../pipelines/tables/clickhouse.js'
 import { tablesOf } from '../../pipelines/tables/schema-version.js'
@@ -31,8 +35,11 @@ async function main(): Promise<number> {
   }
   const config = loadConfig()
   const logger = createLogger('reindex', 'warn')
-  const log = await openEventLog(config, logger)
   const engine = await useEngine(config, logger)
+  const log = await openEventLog(config, logger).catch(async (error: unknown) => {
+    await engine.release()
+    throw error
+  })
   const { clickhouseDatabase: database } = config
   const configured = new Database({ url: engine.url, database, timeoutMs: 3_600_000 })
   const serving = configured.sibling(await servingDatabase(configured))
@@ -51,10 +58,7 @@ async function main(): Promise<number> {
     const name = nextName(old)
     const head = await replaceDatabase({ configured, serving, log, logger, progress }, name)
     bar.end()
-    const from = head === undefined ? '' : ` from block ${String(head.tipHeight)} on`
-    process.stdout.write(
-      `${name} serves${from}. When no process of another version runs, ${old} is no longer needed: DROP DATABASE ${old}\n`,
-    )
+    process.stdout.write(`${await describeSwitch(serving, name, head)}\n`)
     return 0
   } finally {
     await Promise.all([configured.close(), serving.close(), log.close()])

@@ -1,4 +1,8 @@
-import { replaceDatabase, type ReplacementParts } from '../../pipelines/materialize/rebuild/replacement.js'
+import {
+  describeSwitch,
+  replaceDatabase,
+  type ReplacementParts,
+} from '../../pipelines/materialize/rebuild/replacement.js'
 import { noteServing } from '../../pipelines/tables/serving.js'
 
 /**
@@ -20,5 +24,5 @@ export async function replayInto(
     if (point === crashAt) process.kill(process.pid, 'SIGKILL')
   }
   const head = await replaceDatabase({ ...parts, reach }, name)
-  return `${name} serves from block ${String(head?.tipHeight ?? 0)} on; ${serving.name} is unchanged and no longer needed: DROP DATABASE ${serving.name}`
+  return describeSwitch(serving, name, head)
 }

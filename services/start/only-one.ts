@@ -31,11 +31,20 @@ function running(dataDir: string, pid: number | undefined): FolderInUse {
 
 const pidFile = (dataDir: string): string => join(dataDir, 'start.pid')
 
+/** Returns whether a supervisor seems to run in the folder. Its process id may belong to another process by now. */
+export async function isSupervised(dataDir: string): Promise<boolean> {
+  return isAlive(await lastHolder(dataDir))
+}
+
+async function lastHolder(dataDir: string): Promise<number> {
+  return Number(await readFile(pidFile(dataDir), 'utf8').catch(() => ''))
+}
+
 /** Returns the process id of the holder, undefined if no such process is visible, for example in another container. */
 async function holderOf(dataDir: string): Promise<number | undefined> {
   const end = performance.now() + HOLDER_MS
   do {
-    const pid = Number(await readFile(pidFile(dataDir), 'utf8').catch(() => ''))
+    const pid = await lastHolder(dataDir)
     // A process that has exited is the previous holder: the new one is about to write the file.
     if (isAlive(pid)) return pid
     await sleep(LOOK_AGAIN_MS)

@@ -2,11 +2,11 @@ import type { EventLog } from '../../log/port.js'
 import type { Logger } from '../../logger.js'
 import { loadChainView } from '../../tables/chain-view.js'
 import { type Database, TableMissing } from '../../tables/clickhouse.js'
-import { engineOf, isReplicatedEngine } from '../../tables/cluster/replicas.js'
+import { clusterEngineOf, engineOf } from '../../tables/cluster/replicas.js'
 import { onEachShard } from '../../tables/cluster/shards.js'
 import { type Head, latestHead } from '../../tables/head.js'
-import { createTables, isCreated, tablesOf } from '../../tables/schema-version.js'
-import { DATABASE_NAME, noteServing } from '../../tables/serving.js'
+import { createTables, isCreated, SchemaMismatch, tablesOf } from '../../tables/schema-version.js'
+import { DATABASE_NAME, noteServing, servingDatabase } from '../../tables/serving.js'
 import { handOver, newestClaim } from '../../tables/writers.js'
 import { Announcer } from '../announce.js'
 import { CannotReplay } from './replay.js'
@@ -33,6 +33,7 @@ export interface ReplacementParts {
  */
 export async function replaceDatabase(parts: ReplacementParts, name: string): Promise<Head | undefined> {
   const { configured, serving: old, log, logger, progress, reach } = parts
+  if (await hasHeads(old)) await assertWhole(log)
   await prepareTarget(old, name)
   const db = old.sibling(name)
   try {
@@ -48,6 +49,17 @@ export async function replaceDatabase(parts: ReplacementParts, name: string): Pr
   } finally {
     await db.close()
   }
+}
+
+/**
+ * Returns what an operator learns after a switch: which database serves, and when the replaced one may be dropped.
+ * @param head from which on the new database serves, undefined if nothing was indexed yet.
+ */
+export async function describeSwitch(old: Database, name: string, head: Head | undefined): Promise<string> {
+  const from = head === undefined ? '' : ` from block ${String(head.tipHeight)} on`
+  // On a cluster the record of the switch is on one server only.
+  const isSet = (await clusterEngineOf(old)) === '' ? '' : ` and all have CLICKHOUSE_DATABASE=${name}`
+  return `${name} serves${from}. When no process of another version runs${isSet}, ${old.name} is no longer needed: DROP DATABASE ${old.name}`
 }
 
 /**
@@ -79,15 +91,15 @@ export async function assertWhole(log: Pick<EventLog, 'first' | 'last'>): Promis
 /**
  * Creates a database that will replace another one, with the tables of this version. One that was created for this before is kept, if
  * it has these tables; an unfinished one of another version is dropped first, because nothing reads it.
- * @throws CannotReplay for the name of any other database; SchemaMismatch on a cluster, where the tables must exist.
+ * @throws CannotReplay for the name of any other database, and on a cluster, where the tables of this version must exist.
  */
 export async function prepareTarget(old: Database, name: string): Promise<void> {
   if (!DATABASE_NAME.test(name))
     throw new CannotReplay(`a database name consists of letters, digits and _, at most 63, got '${name}'`)
   if (name === old.name) throw new CannotReplay(`${name} is the database that serves: choose another name`)
   if (!(await isCreated(old))) throw new CannotReplay(`nothing is indexed in ${old.name} yet`)
-  const engine = await engineOf(old, 'heads')
-  const isCluster = engine === 'Distributed' || isReplicatedEngine(engine)
+  const engine = await clusterEngineOf(old)
+  const isCluster = engine !== ''
   const sql = 'SELECT name FROM system.tables WHERE database = {name:String}'
   const tables = (await old.query<{ name: string }>(sql, { name })).map((table) => table.name)
   if (tables.length === 0 && isCluster)
@@ -99,8 +111,19 @@ export async function prepareTarget(old: Database, name: string): Promise<void> 
   const target = old.sibling(name)
   try {
     if (tables.length > 0) {
-      await assertReplacing(target, old)
-      if (!isCluster && (await tablesOf(target)) !== 'own') await dropDatabase(target)
+      const isStarted = await isStartedToReplace(target, old)
+      const present = await tablesOf(target)
+      if (isCluster && present instanceof SchemaMismatch)
+        throw new CannotReplay(
+          `${name} has the tables of another version: drop it on every server and create those of this version, see content/cluster.md`,
+        )
+      if (!isCluster && present !== 'own') {
+        if (!isStarted) await assertNoRows(target)
+        const now = await servingDatabase(old)
+        if (now !== old.name)
+          throw new CannotReplay(`${old.name} was replaced by ${now} meanwhile: run this again`)
+        await dropDatabase(target)
+      }
     }
     await createTables(target)
   } finally {
@@ -108,17 +131,46 @@ export async function prepareTarget(old: Database, name: string): Promise<void> 
   }
 }
 
-/** Checks that a database was created to replace another one. @throws CannotReplay if not. */
-async function assertReplacing(target: Database, old: Database): Promise<void> {
+/**
+ * Returns whether the build of a database that will replace another one has started.
+ * @throws CannotReplay if the database is an index of its own.
+ */
+async function isStartedToReplace(target: Database, old: Database): Promise<boolean> {
   const claim = await newestClaim(target).catch((error: unknown) => {
     // Its creation was interrupted.
     if (error instanceof TableMissing) return undefined
     throw error
   })
-  if (claim !== undefined && claim.newest > 0n && claim.replaces !== old.name)
+  if (claim === undefined || claim.newest === 0n) return false
+  if (claim.replaces === old.name) return true
+  throw new CannotReplay(
+    `${target.name} is an independent index, not one that was started to replace ${old.name}: drop it, or choose another name with npm run replay -- --into NAME`,
+  )
+}
+
+/**
+ * Checks that a database has no rows but those of `schema_version`, as after an interrupted creation.
+ * @throws CannotReplay if it has: it may be a database of another program.
+ */
+async function assertNoRows(db: Database): Promise<void> {
+  // The number is unknown for tables outside of the server and views, and for EmbeddedRocksDB.
+  const [table] = await db.query<{ name: string }>(
+    `SELECT name FROM system.tables WHERE database = currentDatabase() AND name != 'schema_version'
+     AND ifNull(total_rows, engine != 'EmbeddedRocksDB') > 0 LIMIT 1`,
+  )
+  if (table !== undefined)
     throw new CannotReplay(
-      `${target.name} is an independent index, not one that was started to replace ${old.name}: drop it, or name another one`,
+      `${db.name} has rows in ${table.name}, and was not started to replace another database: choose another name with npm run replay -- --into NAME`,
     )
+}
+
+/** Returns whether any head was written. The table may be one of another version, so that no column is read. */
+async function hasHeads(db: Database): Promise<boolean> {
+  const rows = await db.query('SELECT 1 FROM heads LIMIT 1').catch((error: unknown) => {
+    if (error instanceof TableMissing) return []
+    throw error
+  })
+  return rows.length > 0
 }
 
 async function dropDatabase(db: Database): Promise<void> {

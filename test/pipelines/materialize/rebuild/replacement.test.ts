@@ -7,15 +7,16 @@ import { openEmbeddedLog } from '../../../../pipelines/log/embedded/embedded.js'
 import type { EventLog } from '../../../../pipelines/log/port.js'
 import {
   assertWhole,
+  describeSwitch,
   prepareTarget,
   replaceDatabase,
 } from '../../../../pipelines/materialize/rebuild/replacement.js'
 import { CannotReplay } from '../../../../pipelines/materialize/rebuild/replay.js'
 import type { Database } from '../../../../pipelines/tables/clickhouse.js'
 import { type Head, latestHead, writeHead } from '../../../../pipelines/tables/head.js'
-import { createTables, tablesOf } from '../../../../pipelines/tables/schema-version.js'
+import { createTables, isCreated, tablesOf } from '../../../../pipelines/tables/schema-version.js'
 import { notesOf, servingDatabase } from '../../../../pipelines/tables/serving.js'
-import { claimWriting } from '../../../../pipelines/tables/writers.js'
+import { claimWriting, handOver } from '../../../../pipelines/tables/writers.js'
 import { dropDatabase, newDatabase, newTables } from '../../../harness/engine.js'
 
 const HEAD: Head = {
@@ -85,6 +86,59 @@ describe('the database that replaces another one', () => {
     await expect(prepareTarget(db, index.name)).rejects.toThrow('is an independent index')
   })
 
+  it('is none with rows of another program, even if that has a table schema_version', async () => {
+    const db = await serving()
+    const foreign = besides(db, '_foreign')
+    const count = async (): Promise<unknown> =>
+      (await foreign.query('SELECT count() AS count FROM visits'))[0]
+    await foreign.createIfAbsent()
+    await foreign.command('CREATE TABLE visits (a UInt8) ENGINE = MergeTree ORDER BY a')
+    await foreign.command('INSERT INTO visits VALUES (1)')
+    for (const columns of ['version String', 'version UInt32, checksum String']) {
+      await foreign.command(`CREATE TABLE schema_version (${columns}) ENGINE = Memory`)
+      await expect(prepareTarget(db, foreign.name), columns).rejects.toThrow()
+      await foreign.command('DROP TABLE schema_version')
+    }
+    await foreign.command('CREATE TABLE schema_version (version UInt32, checksum String) ENGINE = Memory')
+    await foreign.command("INSERT INTO schema_version VALUES (7, '')")
+    await expect(prepareTarget(db, foreign.name)).rejects.toThrow('has rows in visits')
+    await foreign.command('RENAME TABLE visits TO hidden')
+    await foreign.command('CREATE VIEW visits AS SELECT * FROM hidden')
+    await foreign.command('TRUNCATE TABLE hidden')
+    await expect(prepareTarget(db, foreign.name)).rejects.toThrow('has rows in visits')
+    expect(await count()).toEqual({ count: '0' })
+  })
+
+  it('is not dropped if it serves meanwhile', async () => {
+    const db = await serving()
+    const next = besides(db, '_next')
+    await prepareTarget(db, next.name)
+    await claimWriting(next, -1, db.name)
+    expect(await handOver(db, next.name, undefined)).toBe(true)
+    await age(next)
+    await expect(prepareTarget(db, next.name)).rejects.toThrow(`was replaced by ${next.name} meanwhile`)
+    expect(await isCreated(next)).toBe(true)
+  })
+
+  it('must have the tables of this version on a cluster', async () => {
+    const db = await serving()
+    const next = besides(db, '_next')
+    await prepareTarget(db, next.name)
+    await age(next)
+    const query = db.query.bind(db)
+    vi.spyOn(db, 'query').mockImplementation(async (sql, ...rest) => {
+      return sql.startsWith('SELECT engine') ? [{ engine: 'ReplicatedMergeTree' }] : query(sql, ...rest)
+    })
+    onTestFinished(() => void vi.restoreAllMocks())
+    const refusal = prepareTarget(db, next.name)
+    await expect(refusal).rejects.toThrow(CannotReplay)
+    await expect(refusal).rejects.toThrow('drop it on every server')
+    expect(await isCreated(next)).toBe(true)
+    expect(await describeSwitch(db, next.name, HEAD)).toContain(
+      `serves from block 1 on. When no process of another version runs and all have CLICKHOUSE_DATABASE=${next.name}, `,
+    )
+  })
+
   it('is continued, but created again if it has the tables of another version or only some', async () => {
     const db = await serving()
     const next = besides(db, '_next')
@@ -112,6 +166,13 @@ describe('the database that replaces another one', () => {
     await expect(assertWhole(log)).rejects.toThrow('the log is empty')
     const late = { first: () => Promise.resolve(7), last: () => Promise.resolve(9) }
     await expect(assertWhole(late)).rejects.toThrow('begins at position 7')
+    const db = await serving()
+    await writeHead(db, HEAD)
+    const next = `${db.name}_next`
+    const parts = { configured: db, serving: db, log, logger: pino({ level: 'silent' }) }
+    await expect(replaceDatabase({ ...parts, progress: () => undefined }, next)).rejects.toThrow('is empty')
+    const sql = 'SELECT 1 FROM system.databases WHERE name = {name:String}'
+    expect(await db.query(sql, { name: next })).toEqual([])
     await log.append('chain', [Buffer.from('x')])
     await assertWhole(log)
   })
