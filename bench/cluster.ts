@@ -45,7 +45,10 @@ const MAX_SHARE = 0.6
  */
 export async function cluster(options: ClusterOptions): Promise<Figure[]> {
   const node = await startSimnode({
-    ...{ seed: 'cluster', blocks: options.blocks, txsPerBlock: options.txsPerBlock, blockIntervalMs: 0 },
+    seed: 'cluster',
+    blocks: options.blocks,
+    txsPerBlock: options.txsPerBlock,
+    blockIntervalMs: 0,
   })
   try {
     const one = await workOf(1, node.url, options)

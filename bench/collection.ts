@@ -43,17 +43,15 @@ export async function readCollection(folder: string, name = basename(folder)): P
 
 function documentPage(id: string, title: string, markdown: string): Page {
   const page = {
-    ...{
-      url: `/${id}`,
-      slug: id,
-      file: `${id}.md`,
-      title,
-      description: null,
-      tags: [],
-      breadcrumbs: [],
-      toc: [],
-      markdown,
-    },
+    url: `/${id}`,
+    slug: id,
+    file: `${id}.md`,
+    title,
+    description: null,
+    tags: [],
+    breadcrumbs: [],
+    toc: [],
+    markdown,
     structuredData: { headings: [], contents: [] },
     sections: [{ id: '', path: [], markdown }],
   }

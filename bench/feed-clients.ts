@@ -95,8 +95,14 @@ class Client {
     this.#socket = connect({ port, host: '127.0.0.1', noDelay: true, onread: { buffer, callback } })
     this.#socket.write(
       [
-        ...['GET /ws HTTP/1.1', 'Host: 127.0.0.1', 'Connection: Upgrade', 'Upgrade: websocket'],
-        ...['Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==', '', ''],
+        'GET /ws HTTP/1.1',
+        'Host: 127.0.0.1',
+        'Connection: Upgrade',
+        'Upgrade: websocket',
+        'Sec-WebSocket-Version: 13',
+        'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==',
+        '',
+        '',
       ].join('\r\n'),
     )
     this.#socket.on('error', () => undefined)

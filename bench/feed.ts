@@ -84,7 +84,9 @@ export function feed({ clients, stalled, events, repetitions }: FeedOptions): Pr
             rateOf(besideReading),
           ),
           {
-            ...{ name: 'block_to_all_clients', value: 1000 * mined.seconds, unit: 'ms' },
+            name: 'block_to_all_clients',
+            value: 1000 * mined.seconds,
+            unit: 'ms',
             baseline: 1000 * bareMined.seconds,
           },
         ]
@@ -94,7 +96,10 @@ export function feed({ clients, stalled, events, repetitions }: FeedOptions): Pr
         ...figures,
         { name: 'lost_messages', value: lost, unit: 'messages', most: 0 },
         {
-          ...{ name: 'bytes_per_client', value: bytes, unit: 'bytes', baseline: bareBytes },
+          name: 'bytes_per_client',
+          value: bytes,
+          unit: 'bytes',
+          baseline: bareBytes,
           most: MAX_BYTES_PER_CLIENT,
         },
       ]

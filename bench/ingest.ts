@@ -106,20 +106,22 @@ function figures(options: IngestOptions, bareSeconds: number, run: Run): Figure[
     comparison('transactions_per_second', 'transactions/s', rate * txsPerBlock, bareRate * txsPerBlock),
     ...run.memory.flatMap(({ process, samples }) => [
       {
-        ...{ name: `${process.name}_peak_rss`, value: process.peakMb, unit: 'MB' },
+        name: `${process.name}_peak_rss`,
+        value: process.peakMb,
+        unit: 'MB',
         most: process.name === 'explorer' ? MAX_EXPLORER_MB : MAX_MB,
       },
       {
-        ...{
-          name: `${process.name}_growth_in_second_half`,
-          value: growthInSecondHalf(samples),
-          unit: 'ratio',
-        },
+        name: `${process.name}_growth_in_second_half`,
+        value: growthInSecondHalf(samples),
+        unit: 'ratio',
         most: MAX_GROWTH,
       },
     ]),
     ...run.cpu.map(([name, seconds]) => ({
-      ...{ name: `${name}_cpu_per_block`, value: (seconds * 1000) / options.blocks, unit: 'ms' },
+      name: `${name}_cpu_per_block`,
+      value: (seconds * 1000) / options.blocks,
+      unit: 'ms',
     })),
   ]
 }

@@ -25,17 +25,19 @@ export interface ChainSize {
 
 /** The files that determine the simulated chain, the index of it, and the frozen tables of it. */
 const CHAIN_SOURCES = [
-  ...['services/simnode/chain', 'services/simnode/wallet', 'services/simnode/mempool'],
-  ...['services/simnode/simulation.ts', 'services/simnode/random.ts', 'pipelines/chain'],
+  'services/simnode/chain',
+  'services/simnode/wallet',
+  'services/simnode/mempool',
+  'services/simnode/simulation.ts',
+  'services/simnode/random.ts',
+  'pipelines/chain',
 ]
 const INDEX_SOURCES = [
-  ...[
-    'pipelines/events',
-    'pipelines/log',
-    'pipelines/materialize',
-    'pipelines/tables',
-    'proto/headwater/events',
-  ],
+  'pipelines/events',
+  'pipelines/log',
+  'pipelines/materialize',
+  'pipelines/tables',
+  'proto/headwater/events',
 ]
 const FROZEN_SOURCES = ['bench/baseline']
 

@@ -89,7 +89,9 @@ end
 async function withGenerator(load: ReadLoad): Promise<ReadResult> {
   const port = Number(new URL(load.url).port)
   const generator = new LoadGenerator({
-    ...{ port, paths: load.paths, repeats: !load.once },
+    port,
+    paths: load.paths,
+    repeats: !load.once,
     ...(load.accept === undefined ? {} : { accept: load.accept }),
   })
   try {

@@ -62,9 +62,18 @@ async function* transactionsOf(logFolder: string): AsyncGenerator<ShownTx> {
 function dayLike(day: number): Day {
   const amount = BigInt(day) << 40n
   return {
-    ...{ day, blocks: 144, txs: 400_000 + day, dilithiumTxs: day, fees: amount, output: amount << 8n },
-    ...{ activeAddresses: day, newAddresses: day, difficulties: day + 0.5, work: amount << 30n },
-    ...{ addresses: day, dilithiumAddresses: day },
+    day,
+    blocks: 144,
+    txs: 400_000 + day,
+    dilithiumTxs: day,
+    fees: amount,
+    output: amount << 8n,
+    activeAddresses: day,
+    newAddresses: day,
+    difficulties: day + 0.5,
+    work: amount << 30n,
+    addresses: day,
+    dilithiumAddresses: day,
   }
 }
 

@@ -59,7 +59,10 @@ function rawOf(txid: unknown): Buffer {
 for (let i = 0; i < count; i++) arrive()
 const rpc = new Rpc(new Simulation(buildChain({ seed: 'mempool', blocks: 1 })))
 await serveMethods({
-  ...{ port, faults: new Faults(), tipWaits: new TipWaits(), control: () => undefined },
+  port,
+  faults: new Faults(),
+  tipWaits: new TipWaits(),
+  control: () => undefined,
   callMethod(method, params) {
     switch (method) {
       case 'getmempoolinfo':

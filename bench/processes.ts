@@ -59,12 +59,18 @@ export async function simulatedNode(
   const port = await freePort()
   const { blocks, txsPerBlock, blockMs = 0, blockIntervalMs = 0, reorgRate = 0, mix } = options
   const numbers = {
-    ...{ port, blocks, 'txs-per-block': txsPerBlock, 'block-interval-ms': blockIntervalMs },
-    ...{ 'block-ms': blockMs, 'reorg-rate': reorgRate, seed: 7 },
+    port,
+    blocks,
+    'txs-per-block': txsPerBlock,
+    'block-interval-ms': blockIntervalMs,
+    'block-ms': blockMs,
+    'reorg-rate': reorgRate,
+    seed: 7,
   }
   const node = start('simnode', {}, [
     ...Object.entries(numbers).flatMap(([name, value]) => [`--${name}`, String(value)]),
-    ...['--data-dir', join(folder, 'simnode')],
+    '--data-dir',
+    join(folder, 'simnode'),
     ...(mix === undefined ? [] : ['--mix', mix]),
   ])
   const url = `http://bench:bench@127.0.0.1:${String(port)}`

@@ -66,7 +66,9 @@ export function report(
 export function judge(figure: Figure, stored: Stored, isQuick = false): Judged {
   const { name, value, unit, baseline, ratio } = figure
   return {
-    ...{ name, value: round(value), unit },
+    name,
+    value: round(value),
+    unit,
     baseline: baseline === undefined ? null : round(baseline),
     ratio: ratio === undefined ? null : round(ratio),
     ...compare(figure, stored, isQuick),

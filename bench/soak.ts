@@ -31,8 +31,10 @@ const NEVER_LEAVES = Number.MAX_SAFE_INTEGER
 export function soak(options: SoakOptions): Promise<Figure[]> {
   return withProcesses(async (start, folder) => {
     const stack = await startStack(start, folder, {
-      ...{ blocks: options.blocks, txsPerBlock: options.txsPerBlock },
-      ...{ blockIntervalMs: BLOCK_INTERVAL_MS, reorgRate: REORG_RATE },
+      blocks: options.blocks,
+      txsPerBlock: options.txsPerBlock,
+      blockIntervalMs: BLOCK_INTERVAL_MS,
+      reorgRate: REORG_RATE,
     })
     const generator = new LoadGenerator({
       port: stack.port,
@@ -44,8 +46,11 @@ export function soak(options: SoakOptions): Promise<Figure[]> {
     try {
       await feed.open(options.feedClients)
       const reads = await generator.make({
-        ...{ kind: 'open', rate: options.rate, leaverEvery: NEVER_LEAVES },
-        ...{ warmUpSeconds: 0, seconds: options.minutes * 60 },
+        kind: 'open',
+        rate: options.rate,
+        leaverEvery: NEVER_LEAVES,
+        warmUpSeconds: 0,
+        seconds: options.minutes * 60,
       })
       return [...memory.figures(), ...feed.figures(), ...readFigures(reads)]
     } finally {

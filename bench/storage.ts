@@ -94,7 +94,9 @@ async function indexAll(start: Start, nodeUrl: string, options: StorageOptions):
   try {
     const [poller, materializer] = [start('poller', env), start('materializer', env)]
     await settled(async () => (await latestHead(db))?.tipHeight === options.blocks, 1_800_000, [
-      ...[engine, poller, materializer],
+      engine,
+      poller,
+      materializer,
     ])
     await becomeIdle([materializer, engine])
     // Started now, so that it contains nothing of the backfill.

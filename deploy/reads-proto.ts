@@ -71,7 +71,9 @@ export function readsProto(lock: Lock, reads: readonly Read[] = READS): { text: 
       ...SUBSCRIBE,
       '}',
     ],
-    ...[...messages, ...feed, ...file.shapes],
+    ...messages,
+    ...feed,
+    ...file.shapes,
     [
       '// Channels of the feed.',
       ...file.enumeration(
@@ -151,7 +153,8 @@ class ProtoFile {
       }
     })
     const address: Field = {
-      ...{ key: ADDRESS.name, type: this.#refer(nameOf(ADDRESS.event) as ShapeName) },
+      key: ADDRESS.name,
+      type: this.#refer(nameOf(ADDRESS.event) as ShapeName),
       doc: `event of an address, for the channel \`${ADDRESS.name}\``,
     }
     const resync = { key: 'resync', type: 'Resync', doc: 'for every channel' }
@@ -165,7 +168,11 @@ class ProtoFile {
       this.#message('ChannelEvent', [
         { ...channel, doc: 'channel of the event' },
         { key: 'seq', type: 'int64', doc: SEQ_DOC },
-        ...['oneof data {', ...events, address, resync, '}'],
+        'oneof data {',
+        ...events,
+        address,
+        resync,
+        '}',
       ]),
       [
         ...comment('Events were missed that cannot be sent again: read the state of the channel again.'),

@@ -161,7 +161,13 @@ class Loader {
     const script = Buffer.from(hex, 'hex')
     const hash = createHash('sha256').update(script).digest('hex')
     const totals = {
-      ...{ hash, ordinal: 0n, received: 0n, sent: 0n, unspent: 0n, firstHeight: height, firstTime: time },
+      hash,
+      ordinal: 0n,
+      received: 0n,
+      sent: 0n,
+      unspent: 0n,
+      firstHeight: height,
+      firstTime: time,
     }
     this.#totals.set(hex, totals)
     this.rows.scripts.hash(hash).string(script)

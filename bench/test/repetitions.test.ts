@@ -36,7 +36,9 @@ describe('a percentile', () => {
 
 describe('figures of repetitions', () => {
   const figure = (value: number, ratio?: number) => ({
-    ...{ name: 'rate', value, unit: 'requests/s' },
+    name: 'rate',
+    value,
+    unit: 'requests/s',
     ...(ratio === undefined ? {} : { baseline: value / ratio, ratio }),
   })
 

@@ -5,7 +5,9 @@ import { asText, type Figure, judge, report } from '../report.js'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const figure = (ratio: number | undefined, more: Partial<Figure> = {}): Figure => ({
-  ...{ name: 'requests', value: 50, unit: 'requests/s' },
+  name: 'requests',
+  value: 50,
+  unit: 'requests/s',
   ...(ratio === undefined ? {} : { baseline: 100, ratio }),
   ...more,
 })
@@ -13,26 +15,22 @@ const figure = (ratio: number | undefined, more: Partial<Figure> = {}): Figure =
 describe('a figure', () => {
   it('has exactly the fields of a report, with null for those that it lacks', () => {
     expect(judge(figure(undefined), {})).toEqual({
-      ...{
-        name: 'requests',
-        value: 50,
-        unit: 'requests/s',
-        baseline: null,
-        ratio: null,
-        bar: null,
-        ok: true,
-      },
+      name: 'requests',
+      value: 50,
+      unit: 'requests/s',
+      baseline: null,
+      ratio: null,
+      bar: null,
+      ok: true,
     })
     expect(judge(figure(0.123456), { bar: 0.1 })).toEqual({
-      ...{
-        name: 'requests',
-        value: 50,
-        unit: 'requests/s',
-        baseline: 100,
-        ratio: 0.1235,
-        bar: 0.1,
-        ok: true,
-      },
+      name: 'requests',
+      value: 50,
+      unit: 'requests/s',
+      baseline: 100,
+      ratio: 0.1235,
+      bar: 0.1,
+      ok: true,
     })
   })
 

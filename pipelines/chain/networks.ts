@@ -65,28 +65,42 @@ const TEST_DILITHIUM = { ...DILITHIUM, p2pkh: 112, p2sh: 197 } as const
 
 export const MAIN: Network = {
   ...COMMON,
-  ...{ name: 'main', nodeName: 'main', hrp: 'qbtc', p2pkh: 75, p2sh: 135 },
+  name: 'main',
+  nodeName: 'main',
+  hrp: 'qbtc',
+  p2pkh: 75,
+  p2sh: 135,
   genesisHash: '000003194a90d8d8eff8b39a7ad4e2490729b97a6772b7f4c4cb8887dffd1ae4',
   dilithium: { ...DILITHIUM, hrp: 'dbtc', p2pkh: 76, p2sh: 136 },
 }
 
 export const TEST: Network = {
   ...COMMON,
-  ...{ name: 'test', nodeName: 'test', hrp: 'tbtq', ...TEST_VERSIONS },
+  name: 'test',
+  nodeName: 'test',
+  hrp: 'tbtq',
+  ...TEST_VERSIONS,
   genesisHash: '000000ffba1eed17608850f753ca60e74456dd3fe7af86b72aadba7d6052f7dd',
   dilithium: { ...TEST_DILITHIUM, hrp: 'tdbt' },
 }
 
 export const SIGNET: Network = {
   ...COMMON,
-  ...{ name: 'signet', nodeName: 'signet', hrp: 'qtb', ...TEST_VERSIONS },
+  name: 'signet',
+  nodeName: 'signet',
+  hrp: 'qtb',
+  ...TEST_VERSIONS,
   genesisHash: '00000120a12ac337785653cdff1f23b4891d3ffeb492a011cc95b165e86a4b15',
   dilithium: { ...TEST_DILITHIUM, hrp: 'sdbt' },
 }
 
 export const REGTEST: Network = {
   ...COMMON,
-  ...{ name: 'regtest', nodeName: 'regtest', hrp: 'qcrt', ...TEST_VERSIONS, halvingInterval: 1_500 },
+  name: 'regtest',
+  nodeName: 'regtest',
+  hrp: 'qcrt',
+  ...TEST_VERSIONS,
+  halvingInterval: 1_500,
   genesisHash: '5a6c309a7e9bb2fa314e63630520ca3c598c86a91dd2c6737e160cfadfc50f38',
   dilithium: { ...TEST_DILITHIUM, hrp: 'rdbt' },
 }

@@ -65,7 +65,10 @@ export function parseDocument(source: string, file: string, included: readonly I
   const { links, ids, findings } = assembly
   const { description, tags } = frontmatter
   const page = {
-    ...{ description, tags, toc: entries, marked },
+    description,
+    tags,
+    toc: entries,
+    marked,
     markdown: write(root.children),
     structuredData: withoutGaps(structuredData, entries),
     sections: sectionsOf(root, title, titled),

@@ -61,7 +61,11 @@ interface Snapshot {
 }
 
 const NOTHING: Snapshot = {
-  ...{ pages: [], byUrl: new Map(), targets: new LinkTargets([]), errors: [], findings: [] },
+  pages: [],
+  byUrl: new Map(),
+  targets: new LinkTargets([]),
+  errors: [],
+  findings: [],
   version: hashOf([]),
 }
 

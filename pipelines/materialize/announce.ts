@@ -111,8 +111,11 @@ const changesOf = ({ connected, disconnected }: Head): number => connected.lengt
 
 function rowOf(head: Head): MessageInitShape<typeof HeadRowSchema> {
   return {
-    ...{ chain: head.chain, epoch: head.epoch, sequence: head.sequence },
-    ...{ writer: head.writer, reached: head.reached },
+    chain: head.chain,
+    epoch: head.epoch,
+    sequence: head.sequence,
+    writer: head.writer,
+    reached: head.reached,
     previous: BigInt(head.previous),
     finalHeight: BigInt(head.finalHeight),
     disconnected: head.disconnected.map(displayBytes),

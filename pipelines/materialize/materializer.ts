@@ -339,7 +339,9 @@ export class Materializer {
 
   #newPipeline(): BlockPipeline {
     return new BlockPipeline({
-      ...{ db: this.#options.db, writer: this.#writer, chain: () => this.#working },
+      db: this.#options.db,
+      writer: this.#writer,
+      chain: () => this.#working,
       number: () => this.#number,
     })
   }
@@ -548,9 +550,15 @@ export class Materializer {
       connected.shift()
     }
     return {
-      ...{ position, chain: network.name, tipHeight: written.height, tipHash: written.hash },
+      position,
+      chain: network.name,
+      tipHeight: written.height,
+      tipHash: written.hash,
       finalHeight: Math.max(-1, written.height - finalityDepth),
-      ...{ epoch, sequence, disconnected, connected },
+      epoch,
+      sequence,
+      disconnected,
+      connected,
       ...this.#after(this.#planned),
     }
   }

@@ -154,10 +154,19 @@ export class MempoolEvents {
       const delta = {
         entered: kind.value.entered.map(entryOf),
         left: kind.value.left.map(({ txid, reason, by, blockHeight, fee, vsize }) => ({
-          ...{ txid: hexOf(txid), reason, by: hexOf(by), blockHeight, fee, vsize },
+          txid: hexOf(txid),
+          reason,
+          by: hexOf(by),
+          blockHeight,
+          fee,
+          vsize,
         })),
         passed: kind.value.passed.map(({ txid, fee, vsize, block, blockHeight }) => ({
-          ...{ txid: hexOf(txid), fee, vsize, block: hexOf(block), blockHeight },
+          txid: hexOf(txid),
+          fee,
+          vsize,
+          block: hexOf(block),
+          blockHeight,
         })),
         enteredBefore: Number(kind.value.enteredBefore),
         leftBefore: Number(kind.value.leftBefore),

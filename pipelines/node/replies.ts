@@ -101,7 +101,11 @@ const ScannedSet = Type.Object({
   bestblock: Hash,
   unspents: Type.Array(
     Type.Object({
-      ...{ txid: Hash, vout: Type.Integer(), scriptPubKey: Hex, amount: Coins, height: Height },
+      txid: Hash,
+      vout: Type.Integer(),
+      scriptPubKey: Hex,
+      amount: Coins,
+      height: Height,
       // From Bitcoin Core 26 on.
       coinbase: Type.Optional(Type.Boolean()),
     }),

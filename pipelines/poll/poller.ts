@@ -121,7 +121,10 @@ export class Poller {
     if (this.#session === undefined) return { ...NO_STATE, nodeHeight }
     const { chain, mempool } = this.#session
     return {
-      ...{ nodeHeight, height: chain.chain.height, epoch: chain.epoch, position: chain.offset },
+      nodeHeight,
+      height: chain.chain.height,
+      epoch: chain.epoch,
+      position: chain.offset,
       mempoolSize: mempool.mempool.txs.size,
     }
   }
@@ -329,7 +332,10 @@ export class Poller {
     }
     const source = new BlockSource(node, target.height, logger, chain.identity.network)
     const order: FetchOrder<VerifiedBlock> = {
-      ...{ from: fork + 1, to: target.height, inFlight, maxBytes: MAX_WAITING_BYTES },
+      from: fork + 1,
+      to: target.height,
+      inFlight,
+      maxBytes: MAX_WAITING_BYTES,
       fetch: (height, stop) => source.fetch(height, stop),
     }
     for await (const next of fetchInOrder(order, signal)) {

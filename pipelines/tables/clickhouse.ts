@@ -372,7 +372,8 @@ function sharedServers(options: DatabaseOptions): Shared {
     },
   })
   const shared: Shared = {
-    ...{ servers, head: undefined },
+    servers,
+    head: undefined,
     close: async () => {
       await Promise.all(probes.map((each) => each.close()))
     },

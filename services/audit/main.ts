@@ -28,12 +28,10 @@ async function main(): Promise<number> {
   const { values } = parseArgs({
     options: {
       ...options,
-      ...{
-        patience: { type: 'string' },
-        seed: { type: 'string' },
-        check: { type: 'string', multiple: true },
-        help: { type: 'boolean' },
-      },
+      patience: { type: 'string' },
+      seed: { type: 'string' },
+      check: { type: 'string', multiple: true },
+      help: { type: 'boolean' },
     },
   })
   if (values.help === true) {

@@ -29,7 +29,11 @@ async function run({ config, logger, signal, args }: ServiceContext): Promise<vo
   }
   const brokers = plans.map((plan) => {
     const broker: Broker = new Broker({
-      ...{ plan, plans, libraries, clusterId, folder: join(folder, String(plan.id)) },
+      plan,
+      plans,
+      libraries,
+      clusterId,
+      folder: join(folder, String(plan.id)),
       onExit: () => {
         if (signal.aborted) return
         logger.warn({ broker: plan.id }, 'broker exited, restarting it')

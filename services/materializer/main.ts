@@ -11,7 +11,7 @@ import { noteServing, servingDatabase } from '../../pipelines/tables/serving.js'
 import { newestClaim, Superseded } from '../../pipelines/tables/writers.js'
 import { engineUrl } from '../process/discovery.js'
 import { openEventLog } from '../process/event-log.js'
-import { runService, type ServiceContext } from '../process/lifecycle.js'
+import { runService, type ServiceContext, untilAborted } from '../process/lifecycle.js'
 import { serveObservation } from '../metrics/observation.js'
 import { MaterializerMetrics } from './metrics.js'
 import { waitStopped } from './stopped.js'
@@ -176,7 +176,12 @@ async function applyTo(
   const hooks = crashAt(args)
   const deadLetterPoison = config.poisonEvents === 'dead-letters'
   const materializer = new Materializer({
-    ...{ db, log, logger, finalityDepth, deadLetterPoison, hooks },
+    db,
+    log,
+    logger,
+    finalityDepth,
+    deadLetterPoison,
+    hooks,
     observer: metrics,
   })
   current.materializer = materializer
@@ -192,7 +197,8 @@ async function applyTo(
     }
     metrics.stopped(error)
     return await waitStopped(error, {
-      ...{ logger, signal },
+      logger,
+      signal,
       report: () => materializer.alert(error),
       successor: () => successorOf(db),
     })

@@ -88,8 +88,13 @@ export class MaterializerMetrics extends ProcessMetrics implements MaterializerO
     return {
       isWell,
       body: {
-        ...{ status: isWell ? 'ok' : 'degraded', service: 'materializer', role, reasons },
-        ...{ height: tipHeight, epoch, position: offsetOf(position) },
+        status: isWell ? 'ok' : 'degraded',
+        service: 'materializer',
+        role,
+        reasons,
+        height: tipHeight,
+        epoch,
+        position: offsetOf(position),
       },
     }
   }

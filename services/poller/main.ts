@@ -65,7 +65,13 @@ async function follow(
   const node = new NodeClient(url, { logger, onAttempt: metrics.attempted })
   const { chain, pollIntervalMs, nodeMempoolExpiryHours: expiryHours } = config
   const poller = new Poller({
-    ...{ node, log, chain, pollIntervalMs, inFlight, logger, expiryHours },
+    node,
+    log,
+    chain,
+    pollIntervalMs,
+    inFlight,
+    logger,
+    expiryHours,
     announcements: [
       ...(config.nodeWaitForBlocks === 'true' ? [new BlockWait({ url, logger })] : []),
       ...(config.nodeZmqUrl === undefined ? [] : [new ZmqAnnouncements({ url: config.nodeZmqUrl, logger })]),

@@ -13,7 +13,9 @@ export function createLogger(service: string, level: string, fd = 2): Logger {
   const destination = pino.destination({ fd, sync: true })
   return pino(
     {
-      ...{ level, base: { service, pid: process.pid }, timestamp: pino.stdTimeFunctions.isoTime },
+      level,
+      base: { service, pid: process.pid },
+      timestamp: pino.stdTimeFunctions.isoTime,
       formatters: {
         log: (fields) => ('err' in fields ? { code: codeOf(fields['err']), ...fields } : fields),
       },

@@ -35,7 +35,9 @@ export async function useEngine(config: Config, logger: Logger): Promise<UsedEng
   const env = childEnvironment({ DATA_DIR: config.dataDir, LOG_LEVEL: 'warn' })
   const refused = new AbortController()
   const engine = new Supervised({
-    ...{ name: 'engine', stopDeadlineMs: STOP_DEADLINE_MS, logger },
+    name: 'engine',
+    stopDeadlineMs: STOP_DEADLINE_MS,
+    logger,
     launch: () => launchScript({ script, env }),
     onRefused: () => refused.abort(),
   })

@@ -34,8 +34,11 @@ async function main(): Promise<number> {
     options: {
       'from-height': { type: 'string' },
       'to-height': { type: 'string' },
-      ...{ restart: { type: 'boolean' }, fold: { type: 'boolean' }, help: { type: 'boolean' } },
-      ...{ into: { type: 'string' }, 'crash-at': { type: 'string' } },
+      restart: { type: 'boolean' },
+      fold: { type: 'boolean' },
+      help: { type: 'boolean' },
+      into: { type: 'string' },
+      'crash-at': { type: 'string' },
     },
   })
   if (values.help === true) {
@@ -82,7 +85,8 @@ async function main(): Promise<number> {
     if (next > from) process.stderr.write(`replay: continuing at block ${String(next)}\n`)
     if (next <= to)
       await replay(db, log, {
-        ...{ from: next, to },
+        from: next,
+        to,
         progress: async (done) => {
           await state.note(done)
           progress.step('blocks', done - from + 1, to - from + 1)

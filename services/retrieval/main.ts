@@ -74,7 +74,10 @@ function healthOf(worker: Worker): Health {
   return {
     isWell: true,
     body: {
-      ...{ status: 'ok', service: 'retrieval', ...status, reason },
+      status: 'ok',
+      service: 'retrieval',
+      ...status,
+      reason,
       ...(reading === undefined ? {} : { reading: progressJson(reading) }),
       embedding: progressJson(embedding),
       index: { built_at: builtAt, stale: indexStale },

@@ -67,7 +67,10 @@ export class Simnode {
     await this.#makeHistory()
     const { port, blockMs, blockIntervalMs = 0 } = this.#options
     this.#server = await serveMethods({
-      ...{ port, blockMs, faults: this.faults, tipWaits: this.tipWaits },
+      port,
+      blockMs,
+      faults: this.faults,
+      tipWaits: this.tipWaits,
       callMethod: (method, params) => this.#rpc.call(method, params),
       control: (method, url) => control(this, method, url),
     })

@@ -56,7 +56,10 @@ export async function backfill(options: BackfillOptions): Promise<BackfillResult
   const nodeUrl = `http://127.0.0.1:${String(port)}`
   const explorerPort = String(await freePort())
   const env = {
-    ...{ DATA_DIR: folder, NODE_RPC_URL: nodeUrl, EXPLORER_PORT: explorerPort, EXPLORER_GRPC_PORT: '0' },
+    DATA_DIR: folder,
+    NODE_RPC_URL: nodeUrl,
+    EXPLORER_PORT: explorerPort,
+    EXPLORER_GRPC_PORT: '0',
     RATE_LIMIT_PER_MINUTE: '0',
   }
   const start = (name: string, args: readonly string[] = []): ServiceProcess => {
@@ -104,15 +107,20 @@ function simnodeArgs(options: BackfillOptions, folder: string, port: number): st
   const { seed, blocks, txsPerBlock, chainsDir = folder } = options
   const name = `chain-${seed}-${String(blocks)}-${String(txsPerBlock)}`
   return [
-    ...['--port', String(port), '--seed', seed, '--blocks', String(blocks), '--mix', 'cheap'],
-    ...[
-      '--txs-per-block',
-      String(txsPerBlock),
-      '--block-interval-ms',
-      '0',
-      '--data-dir',
-      join(chainsDir, name),
-    ],
+    '--port',
+    String(port),
+    '--seed',
+    seed,
+    '--blocks',
+    String(blocks),
+    '--mix',
+    'cheap',
+    '--txs-per-block',
+    String(txsPerBlock),
+    '--block-interval-ms',
+    '0',
+    '--data-dir',
+    join(chainsDir, name),
   ]
 }
 

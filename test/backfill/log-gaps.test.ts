@@ -8,15 +8,18 @@ type Init = MessageInitShape<typeof ChainEventSchema>
 
 const hash = (height: number): Uint8Array => new Uint8Array(32).fill(height + 1)
 const started = (epoch: number): Init => ({
-  ...{ epoch, sequence: 0n },
+  epoch,
+  sequence: 0n,
   event: { case: 'epochStarted', value: { chain: 'regtest' } },
 })
 const connects = (epoch: number, sequence: number, height: number): Init => ({
-  ...{ epoch, sequence: BigInt(sequence) },
+  epoch,
+  sequence: BigInt(sequence),
   event: { case: 'blockConnected', value: { height, hash: hash(height), prevHash: hash(height - 1) } },
 })
 const disconnects = (epoch: number, sequence: number, height: number): Init => ({
-  ...{ epoch, sequence: BigInt(sequence) },
+  epoch,
+  sequence: BigInt(sequence),
   event: { case: 'blockDisconnected', value: { height, hash: hash(height), prevHash: hash(height - 1) } },
 })
 

@@ -50,8 +50,13 @@ function readOptions(): BackfillOptions | undefined {
   const string = { type: 'string' } as const
   const { values } = parseArgs({
     options: {
-      ...{ seed: string, blocks: string, 'txs-per-block': string, busy: string, synced: string },
-      ...{ 'chains-dir': string, help: { type: 'boolean' } },
+      seed: string,
+      blocks: string,
+      'txs-per-block': string,
+      busy: string,
+      synced: string,
+      'chains-dir': string,
+      help: { type: 'boolean' },
     },
   })
   if (values.help === true) return undefined

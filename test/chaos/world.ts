@@ -242,7 +242,15 @@ async function startBrokers(folder: string, disks: Disks): Promise<Broker> {
 
 function simnodeProcess(folder: string, port: number, seed: number): ServiceProcess {
   return new ServiceProcess('simnode', { DATA_DIR: folder, LOG_LEVEL: 'warn' }, join(folder, 'simnode.log'), [
-    ...['--port', String(port), '--seed', String(seed), '--blocks', '60'],
-    ...['--txs-per-block', '6', '--block-interval-ms', '0'],
+    '--port',
+    String(port),
+    '--seed',
+    String(seed),
+    '--blocks',
+    '60',
+    '--txs-per-block',
+    '6',
+    '--block-interval-ms',
+    '0',
   ])
 }

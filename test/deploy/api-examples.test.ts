@@ -29,7 +29,9 @@ describe('the examples of OpenAPI', () => {
     ])
     const reads = READS.filter(({ name }) => name === 'blockTransactions')
     expect(apiExamples([page], reads)['blockTransactions']?.args).toEqual({
-      ...{ heightOrHash: '7', limit: '1', page: '2' },
+      heightOrHash: '7',
+      limit: '1',
+      page: '2',
     })
     expect(() => apiExamples([page])).toThrow('no page of content/ has an example of blocks')
   })

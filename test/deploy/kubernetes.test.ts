@@ -60,8 +60,15 @@ describe('kubernetes', () => {
     })
     const pods = podsOf()
     expect(pods.map(({ name }) => name).sort()).toEqual([
-      ...['Deployment docs', 'Deployment explorer', 'Deployment materializer', 'Deployment poller'],
-      ...['broker', 'controller', 'entity operator', 'keeper', 'server'],
+      'Deployment docs',
+      'Deployment explorer',
+      'Deployment materializer',
+      'Deployment poller',
+      'broker',
+      'controller',
+      'entity operator',
+      'keeper',
+      'server',
     ])
     for (const { name, spec, containers } of pods) {
       expect(spec, name).not.toHaveProperty('hostNetwork')

@@ -62,7 +62,11 @@ function* numbersOf(
 
 const readOf = (fields: Parameters<typeof Type.Object>[0], about = 'Things.'): Read =>
   declareRead({
-    ...{ name: 'things', about, path: '/things', fresh: 'head', args: {} },
+    name: 'things',
+    about,
+    path: '/things',
+    fresh: 'head',
+    args: {},
     answer: Type.Object(fields),
     resolve: () => ({}),
   })

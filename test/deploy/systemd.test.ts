@@ -43,7 +43,10 @@ describe('systemd', () => {
       expect(unit.get('ExecStart')).toMatch(new RegExp(` dist/services/${String(process)}/main\\.js$`))
       expect(unit.get('WantedBy')).toBe('headwater.target')
       expect(Object.fromEntries(unit)).toMatchObject({
-        ...{ NoNewPrivileges: 'yes', ProtectSystem: 'strict', User: 'headwater', Restart: 'always' },
+        NoNewPrivileges: 'yes',
+        ProtectSystem: 'strict',
+        User: 'headwater',
+        Restart: 'always',
       })
     }
   })

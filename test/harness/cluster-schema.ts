@@ -40,7 +40,8 @@ export async function startReplica(dataDir: string): Promise<Engine> {
   const tcpPort = await freePort()
   const shard = { shard: { replica: { host: '127.0.0.1', port: tcpPort } } }
   return startEngine({
-    ...{ dataDir, tcpPort },
+    dataDir,
+    tcpPort,
     settings: {
       zookeeper: { implementation: 'testkeeper' },
       macros: { cluster: 'one', shard: '1', replica: '1' },

@@ -61,7 +61,9 @@ describe('the channel of an address', () => {
   beforeAll(async () => {
     node = await startSimnode({ seed: 'addresses', blocks: 60, txsPerBlock: 5 })
     pipeline = await Pipeline.start({
-      ...{ nodeUrl: node.url, engineUrl: inject('engineUrl'), finalityDepth: FINALITY },
+      nodeUrl: node.url,
+      engineUrl: inject('engineUrl'),
+      finalityDepth: FINALITY,
       explorer: { auditEveryMs: 0, grpcPort: 0 },
     })
     await level()
@@ -254,7 +256,8 @@ describe('the channel of an address', () => {
         addresses: [...('addresses' in request ? request.addresses : [])],
       })
       await expect(first[Symbol.asyncIterator]().next()).rejects.toMatchObject({
-        ...{ status: Code.INVALID_ARGUMENT, details },
+        status: Code.INVALID_ARGUMENT,
+        details,
       })
     }
     client.close()

@@ -29,7 +29,8 @@ async function auditOf(
     return await audit(
       { db: pipeline.db, log: pipeline.log, node, logger, signal },
       {
-        ...{ sample: 60, seed: 'test' },
+        sample: 60,
+        seed: 'test',
         checks: Object.fromEntries(Object.entries(CHECKS).filter(([name]) => checks.includes(name))),
       },
     )
@@ -248,7 +249,8 @@ describe("the explorer's own audit", () => {
   it('is in /health and /metrics, without findings in a valid index, and finds a difference', async () => {
     const node = await startRecordedNode({ timeline: TIMELINE, port: 0, frame: 600 })
     const pipeline = await Pipeline.start({
-      ...{ nodeUrl: node.url, engineUrl: inject('engineUrl') },
+      nodeUrl: node.url,
+      engineUrl: inject('engineUrl'),
       explorer: { auditEveryMs: 50 },
     })
     const reported = async (): Promise<{

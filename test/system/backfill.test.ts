@@ -5,7 +5,11 @@ describe('a backfill', () => {
   it('leaves no gap in the log and a clean index while other processes use processors and disk', async () => {
     const lines: string[] = []
     const { faults, log, audit } = await backfill({
-      ...{ seed: 'ci', blocks: 150, txsPerBlock: 20, busy: 1, synced: 1 },
+      seed: 'ci',
+      blocks: 150,
+      txsPerBlock: 20,
+      busy: 1,
+      synced: 1,
       chainsDir: undefined,
       say: (line) => lines.push(line),
     })

@@ -37,7 +37,9 @@ describe.skipIf(NGINX === undefined || CHROMIUM === undefined).each(['removes', 
     beforeAll(async () => {
       node = await startSimnode({ seed: 'base path', blocks: 40, txsPerBlock: 4, mix: 'rich' })
       pipeline = await Pipeline.start({
-        ...{ nodeUrl: node.url, engineUrl: inject('engineUrl'), rankingTail: 0 },
+        nodeUrl: node.url,
+        engineUrl: inject('engineUrl'),
+        rankingTail: 0,
         explorer: { auditEveryMs: 0, basePath: BASE, docsUrl: 'https://docs.example/' },
       })
       await level()

@@ -103,7 +103,10 @@ describe('reorganisation below the final height', () => {
     while (chain.tip.height < BLOCKS) chain.mine({ payTo: owner })
     node = await startSimnode({ chain })
     pipeline = await Pipeline.start({
-      ...{ nodeUrl: node.url, engineUrl, finalityDepth, log },
+      nodeUrl: node.url,
+      engineUrl,
+      finalityDepth,
+      log,
       prepare: (db) => {
         explorerDb = new SlowDatabase({ url: engineUrl, database: db.name })
         return restoreTables(db)

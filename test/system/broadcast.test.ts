@@ -173,7 +173,9 @@ describe('broadcasting', () => {
 
   it('has a limit of its own, beside that of all requests', async () => {
     const { pipeline, send } = await start({
-      ...{ broadcast: true, broadcastRateLimitPerMinute: 2, rateLimitPerMinute: 1_000 },
+      broadcast: true,
+      broadcastRateLimitPerMinute: 2,
+      rateLimitPerMinute: 1_000,
     })
     const statuses = []
     for (let count = 0; count < 4; count++) statuses.push((await send({ hex: '00' })).status)

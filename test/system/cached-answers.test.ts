@@ -19,9 +19,20 @@ const isCompared = (round: number): boolean => (REORGS - 1 - round) % 4 === 0
 
 /** Answers that depend on the tip, or on the mempool as a whole. */
 const LISTS = [
-  ...['/blocks', '/blocks?page=2&limit=5', '/blocks/tip', '/txs/recent?limit=50', '/stats/supply'],
-  ...['/stats/richlist', '/stats/dilithium', '/op-returns', '/mempool/summary', '/mempool/txs?limit=100'],
-  ...['/mining/pools', '/mining/difficulty?limit=50', '/whale-alerts?minValue=1', '/search?q=30'],
+  '/blocks',
+  '/blocks?page=2&limit=5',
+  '/blocks/tip',
+  '/txs/recent?limit=50',
+  '/stats/supply',
+  '/stats/richlist',
+  '/stats/dilithium',
+  '/op-returns',
+  '/mempool/summary',
+  '/mempool/txs?limit=100',
+  '/mining/pools',
+  '/mining/difficulty?limit=50',
+  '/whale-alerts?minValue=1',
+  '/search?q=30',
 ]
 /** Reads whose answers depend on the chain alone: they are compared at every moment. */
 const OF_CHAIN = /^\/(block|txs|stats|op-returns|mining)|\/utxos$/
@@ -81,8 +92,13 @@ describe('answers from memory', { timeout: 30 * 60_000 }, () => {
   /** Starts an explorer of the same tables and log, whose memory is empty. */
   async function freshExplorer({ db, log }: Pipeline): Promise<Explorer> {
     return startExplorer({
-      ...{ host: '127.0.0.1', port: 0, db, log, logger: pino({ level: 'silent' }) },
-      ...{ rateLimitPerMinute: 0, auditEveryMs: 0 },
+      host: '127.0.0.1',
+      port: 0,
+      db,
+      log,
+      logger: pino({ level: 'silent' }),
+      rateLimitPerMinute: 0,
+      auditEveryMs: 0,
     })
   }
 
@@ -96,7 +112,9 @@ describe('answers from memory', { timeout: 30 * 60_000 }, () => {
     const sim = await startSimnode({ seed: 'cached', blocks: 60, txsPerBlock: 4 })
     node = sim
     const followed = await Pipeline.start({
-      ...{ nodeUrl: sim.url, engineUrl: inject('engineUrl'), finalityDepth: FINALITY },
+      nodeUrl: sim.url,
+      engineUrl: inject('engineUrl'),
+      finalityDepth: FINALITY,
       explorer: { auditEveryMs: 0 },
     })
     pipeline = followed
@@ -175,7 +193,9 @@ describe('answers from memory', { timeout: 30 * 60_000 }, () => {
     )
 
     clean = await Pipeline.start({
-      ...{ nodeUrl: sim.url, engineUrl: inject('engineUrl'), finalityDepth: FINALITY },
+      nodeUrl: sim.url,
+      engineUrl: inject('engineUrl'),
+      finalityDepth: FINALITY,
     })
     await level(clean)
     // A clean index knows neither replaced blocks nor when transactions were first seen.
@@ -189,7 +209,9 @@ describe('answers from memory', { timeout: 30 * 60_000 }, () => {
     const sim = await startSimnode({ seed: 'untouched', blocks: 40, txsPerBlock: 4 })
     node = sim
     const followed = await Pipeline.start({
-      ...{ nodeUrl: sim.url, engineUrl: inject('engineUrl'), finalityDepth: FINALITY },
+      nodeUrl: sim.url,
+      engineUrl: inject('engineUrl'),
+      finalityDepth: FINALITY,
       explorer: { auditEveryMs: 0 },
     })
     pipeline = followed

@@ -41,13 +41,17 @@ const MALFORMED: readonly Place[] = [
 const HUGE = Number.MAX_SAFE_INTEGER
 /** Places of the right form for one list or the other, wherever they are. */
 const ELSEWHERE: readonly Place[] = [
-  ...[[0], [0, 0], [0, 0, 0], [HUGE, HUGE, HUGE], [0, '-', '-'], [HUGE, '-', '-'], [0, '-', '-', HUGE, 'x']],
-  ...[
-    [0, 'x', 'y'],
-    [HUGE, '9'.repeat(20), ''],
-    [0, '9'.repeat(20), 'qcrt1'],
-    [1, HUGE, 'x', 'x'],
-  ],
+  [0],
+  [0, 0],
+  [0, 0, 0],
+  [HUGE, HUGE, HUGE],
+  [0, '-', '-'],
+  [HUGE, '-', '-'],
+  [0, '-', '-', HUGE, 'x'],
+  [0, 'x', 'y'],
+  [HUGE, '9'.repeat(20), ''],
+  [0, '9'.repeat(20), 'qcrt1'],
+  [1, HUGE, 'x', 'x'],
 ]
 const DEEP = `query ($blocks: Int!, $txs: Int!) {
   blocks(limit: $blocks) { items { height transactions(limit: $txs) { items {
@@ -97,14 +101,21 @@ describe('GraphQL of the recorded chain', () => {
     node = await startRecordedNode({ timeline: TIMELINE, port: 0, frame: FIRST_FRAME })
     const definitions = { labels: LABELS, pools: POOLS }
     pipeline = await Pipeline.start({
-      ...{ nodeUrl: node.url, engineUrl: inject('engineUrl') },
+      nodeUrl: node.url,
+      engineUrl: inject('engineUrl'),
       explorer: { definitions, auditEveryMs: 0 },
     })
     await pipeline.level()
     watched = new WatchedDatabase({ url: inject('engineUrl'), database: pipeline.name })
     explorer = await startExplorer({
-      ...{ host: '127.0.0.1', port: 0, db: watched, log: pipeline.log, logger: pino({ level: 'silent' }) },
-      ...{ rateLimitPerMinute: 0, auditEveryMs: 0, definitions },
+      host: '127.0.0.1',
+      port: 0,
+      db: watched,
+      log: pipeline.log,
+      logger: pino({ level: 'silent' }),
+      rateLimitPerMinute: 0,
+      auditEveryMs: 0,
+      definitions,
     })
   })
   afterAll(async () => {
@@ -134,7 +145,9 @@ describe('GraphQL of the recorded chain', () => {
     expect(errors).toEqual([])
     const { body: block } = await pipeline.get('/block/131')
     expect(data.block).toMatchObject({
-      ...{ hash: block.hash, previous: { hash: block.prev_hash }, next: { height: 132 } },
+      hash: block.hash,
+      previous: { hash: block.prev_hash },
+      next: { height: 132 },
       miner: { balance: (await pipeline.get(`/address/${String(block.miner_address)}`)).body.balance },
     })
     const { body: txs } = await pipeline.get('/block/131/txs?limit=5')
@@ -157,10 +170,12 @@ describe('GraphQL of the recorded chain', () => {
         const { total, items } = (await pipeline.get(`${path}/txs?limit=2`)).body
         const utxos = (await pipeline.get(`${path}/utxos?limit=2`)).body
         const changes = items.map((item: { txid: string; value_change: string }) => ({
-          ...{ txid: item.txid, value_change: item.value_change },
+          txid: item.txid,
+          value_change: item.value_change,
         }))
         const unspent = utxos.items.map((item: { txid: string; vout: number }) => ({
-          ...{ txid: item.txid, vout: item.vout },
+          txid: item.txid,
+          vout: item.vout,
         }))
         expect(input).toEqual({
           previous_output: { value, spending_input: { txid: tx.txid, vin } },

@@ -69,9 +69,13 @@ describe('answers about large transactions', () => {
     grpcPort = await freePort()
     url = `http://127.0.0.1:${String(port)}`
     const env = {
-      ...{ DATA_DIR: folder, NODE_RPC_URL: node.url, CLICKHOUSE_URL: inject('engineUrl') },
-      ...{ CLICKHOUSE_DATABASE: `t_large_${String(process.pid)}`, RATE_LIMIT_PER_MINUTE: '0' },
-      ...{ EXPLORER_PORT: String(port), EXPLORER_GRPC_PORT: String(grpcPort) },
+      DATA_DIR: folder,
+      NODE_RPC_URL: node.url,
+      CLICKHOUSE_URL: inject('engineUrl'),
+      CLICKHOUSE_DATABASE: `t_large_${String(process.pid)}`,
+      RATE_LIMIT_PER_MINUTE: '0',
+      EXPLORER_PORT: String(port),
+      EXPLORER_GRPC_PORT: String(grpcPort),
     }
     for (const name of ['explorer', 'materializer', 'poller'])
       service[name] = new ServiceProcess(name, env, join(folder, `${name}.log`)).start()

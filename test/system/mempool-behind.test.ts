@@ -47,8 +47,13 @@ class GatedLog {
 /** Starts another explorer of the pipeline's tables. */
 function startOther({ db }: Pipeline, log: EventLog): ReturnType<typeof startExplorer> {
   return startExplorer({
-    ...{ host: '127.0.0.1', port: 0, db, log, logger: pino({ level: 'silent' }) },
-    ...{ rateLimitPerMinute: 0, locateNode: () => Promise.resolve(undefined) },
+    host: '127.0.0.1',
+    port: 0,
+    db,
+    log,
+    logger: pino({ level: 'silent' }),
+    rateLimitPerMinute: 0,
+    locateNode: () => Promise.resolve(undefined),
   })
 }
 

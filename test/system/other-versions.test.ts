@@ -26,8 +26,12 @@ describe('on a database of a newer version', () => {
   ])('the %s exits and logs what to do', async (name, settings) => {
     const logFile = join(folder, `${name}.log`)
     const env = {
-      ...{ DATA_DIR: folder, CLICKHOUSE_URL: useEngine(), CLICKHOUSE_DATABASE: db().name },
-      ...{ EXPLORER_PORT: '0', EXPLORER_GRPC_PORT: '0', ...settings },
+      DATA_DIR: folder,
+      CLICKHOUSE_URL: useEngine(),
+      CLICKHOUSE_DATABASE: db().name,
+      EXPLORER_PORT: '0',
+      EXPLORER_GRPC_PORT: '0',
+      ...settings,
     }
     const service = new ServiceProcess(name, env, logFile).start()
     try {
@@ -64,8 +68,11 @@ describe('on a log of a newer version', () => {
     async (name) => {
       const [logFile, events] = [join(folder, `${name}.log`), join(folder, 'log', 'chain.sqlite')]
       const env = {
-        ...{ DATA_DIR: folder, CLICKHOUSE_URL: useEngine(), NODE_RPC_URL: 'http://127.0.0.1:1' },
-        ...{ EXPLORER_PORT: '0', EXPLORER_GRPC_PORT: '0' },
+        DATA_DIR: folder,
+        CLICKHOUSE_URL: useEngine(),
+        NODE_RPC_URL: 'http://127.0.0.1:1',
+        EXPLORER_PORT: '0',
+        EXPLORER_GRPC_PORT: '0',
       }
       const service = new ServiceProcess(name, env, logFile).start()
       try {

@@ -86,24 +86,29 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the explorer in Chromium',
     const { items: pool } = (await pipeline.get('/mempool/txs')).body
     const spend = txs.find(({ is_coinbase }: { is_coinbase: boolean }) => !is_coinbase) ?? txs[0]
     paths = [
-      ...[
-        '/',
-        '/blocks',
-        `/block/${blocks[0].height}`,
-        '/block/0',
-        `/tx/${spend.txid}`,
-        `/tx/${pool[0].txid}`,
-      ],
-      ...[
-        `/address/${labelled}`,
-        `/address/${labelled}?show=utxos`,
-        '/mempool',
-        '/mining',
-        '/supply',
-        '/quantum',
-      ],
-      ...['/reorgs', '/labels', '/op-returns', '/large', '/api', '/status', '/search?q=nothing', '/nowhere'],
-      ...['/de', `/de/tx/${spend.txid}`, '/de/mining'],
+      '/',
+      '/blocks',
+      `/block/${blocks[0].height}`,
+      '/block/0',
+      `/tx/${spend.txid}`,
+      `/tx/${pool[0].txid}`,
+      `/address/${labelled}`,
+      `/address/${labelled}?show=utxos`,
+      '/mempool',
+      '/mining',
+      '/supply',
+      '/quantum',
+      '/reorgs',
+      '/labels',
+      '/op-returns',
+      '/large',
+      '/api',
+      '/status',
+      '/search?q=nothing',
+      '/nowhere',
+      '/de',
+      `/de/tx/${spend.txid}`,
+      '/de/mining',
     ]
     browsing = await Browsing.start(pipeline.url)
     figures = new PageFigures(browsing, pipeline)
@@ -118,7 +123,9 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the explorer in Chromium',
 
   async function startPipeline(definitions = {}): Promise<Pipeline> {
     const started = await Pipeline.start({
-      ...{ nodeUrl: node.url, engineUrl: inject('engineUrl'), rankingTail: 0 },
+      nodeUrl: node.url,
+      engineUrl: inject('engineUrl'),
+      rankingTail: 0,
       explorer: { auditEveryMs: 0, grpcPort: 0, definitions },
     })
     await started.level({ tip: node.chain.tip.hash, mempoolSize: node.simulation.mempool.size })
@@ -197,8 +204,15 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the explorer in Chromium',
 
   it('say that a page is beyond the end of its list, with a link to the last one', async () => {
     const lists = [
-      ...['/blocks', '/op-returns', '/reorgs', '/supply?limit=20', '/block/30?limit=2'],
-      ...[`/address/${labelled}`, `/address/${labelled}?show=utxos`, '/de/blocks', `/tx/${hostileTxid}`],
+      '/blocks',
+      '/op-returns',
+      '/reorgs',
+      '/supply?limit=20',
+      '/block/30?limit=2',
+      `/address/${labelled}`,
+      `/address/${labelled}?show=utxos`,
+      '/de/blocks',
+      `/tx/${hostileTxid}`,
     ]
     for (const path of lists) {
       const pageOf = async (url: string) => (await fetch(pipeline.url + url)).text()

@@ -74,7 +74,9 @@ describe('a poison event', () => {
     const value = { ...rest, height: height + 1, prevHash: Buffer.alloc(32, 7) }
     const { epoch, sequence, settled } = event
     return encodeChainEvent({
-      ...{ epoch, sequence: sequence + 1n, settled },
+      epoch,
+      sequence: sequence + 1n,
+      settled,
       event: { case: 'blockConnected', value },
     })
   }

@@ -125,7 +125,12 @@ afterEach(async () => {
 
 function builderOf(options: RankingBuilderOptions = {}): RankingBuilder {
   const builder = new RankingBuilder(db, logger, {
-    ...{ tail: 1, stepRows: 100, keptMs: 0, cleaningMs: 0, firstRetryMs: 0, rest: 0 },
+    tail: 1,
+    stepRows: 100,
+    keptMs: 0,
+    cleaningMs: 0,
+    firstRetryMs: 0,
+    rest: 0,
     ...options,
   })
   builders.push(builder)
@@ -405,16 +410,21 @@ describe('a chain without a ranking', () => {
     const tipHeight = addresses / 1000 - 1
     const tipHash = sha256(Buffer.from(String(tipHeight))).toString('hex')
     await writeHead(db, {
-      ...{
-        position: 7,
-        previous: -1,
-        chain: 'regtest',
-        tipHeight,
-        tipHash,
-        finalHeight: tipHeight - FINALITY,
-      },
-      ...{ epoch: 1, sequence: 7n, disconnected: [], connected: [], blocksBefore: 0, reorgsBefore: 0 },
-      ...{ writtenAt: Date.now(), writer: 0n, reached: true },
+      position: 7,
+      previous: -1,
+      chain: 'regtest',
+      tipHeight,
+      tipHash,
+      finalHeight: tipHeight - FINALITY,
+      epoch: 1,
+      sequence: 7n,
+      disconnected: [],
+      connected: [],
+      blocksBefore: 0,
+      reorgsBefore: 0,
+      writtenAt: Date.now(),
+      writer: 0n,
+      reached: true,
     })
     const folder = await mkdtemp(join(tmpdir(), 'headwater-'))
     const log = await openEmbeddedLog(folder)

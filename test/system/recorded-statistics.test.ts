@@ -53,7 +53,9 @@ describe('the statistics of the recording', () => {
     await writeFile(join(folder, 'pools.json'), JSON.stringify(pools))
     node = await startRecordedNode({ timeline: TIMELINE, port: 0, frame: 0 })
     pipeline = await Pipeline.start({
-      ...{ nodeUrl: node.url, engineUrl: inject('engineUrl'), ...SETTINGS },
+      nodeUrl: node.url,
+      engineUrl: inject('engineUrl'),
+      ...SETTINGS,
       explorer: { definitions: { pools: join(folder, 'pools.json') } },
     })
   })
@@ -136,7 +138,9 @@ describe('the statistics of the recording', () => {
     let rest = BigInt((await body('/stats/supply')).circulatingSupply)
     for (const { value } of byType.values()) rest -= value
     const expected = [...byType].map(([script_type, { value, addresses }]) => ({
-      ...{ script_type, value: String(value), addresses },
+      script_type,
+      value: String(value),
+      addresses,
     }))
     const others = rest === 0n ? [] : [{ script_type: null, value: String(rest), addresses: null }]
     const { items } = await body('/stats/value')
@@ -224,7 +228,11 @@ describe('the statistics of the recording', () => {
         poolFees: baseUnits(frame.mempoolinfo.total_fee),
       })
       await Promise.all([
-        ...[checkDays(), checkRichList(), checkValues(), checkMining(), checkOpReturns()],
+        checkDays(),
+        checkRichList(),
+        checkValues(),
+        checkMining(),
+        checkOpReturns(),
         checkWhales(frame),
       ])
       checked++

@@ -63,9 +63,14 @@ describe('npm run reindex of a version with another schema', () => {
     node = await startSimnode({ seed: 'reindex', blocks: BLOCKS, txsPerBlock: 2, blockIntervalMs: 0 })
     const engine = inject('engineUrl')
     env = {
-      ...{ DATA_DIR: folder, NODE_RPC_URL: node.url, CLICKHOUSE_URL: engine, CLICKHOUSE_DATABASE: name },
-      ...{ EXPLORER_GRPC_PORT: '0', RATE_LIMIT_PER_MINUTE: '0', POLL_INTERVAL_MS: '50' },
-      ...{ FINALITY_DEPTH: String(DEPTH) },
+      DATA_DIR: folder,
+      NODE_RPC_URL: node.url,
+      CLICKHOUSE_URL: engine,
+      CLICKHOUSE_DATABASE: name,
+      EXPLORER_GRPC_PORT: '0',
+      RATE_LIMIT_PER_MINUTE: '0',
+      POLL_INTERVAL_MS: '50',
+      FINALITY_DEPTH: String(DEPTH),
     }
     db = new Database({ url: engine, database: name })
     clean = await Pipeline.start({ nodeUrl: node.url, engineUrl: engine, finalityDepth: DEPTH })
@@ -213,7 +218,8 @@ describe('npm run reindex of a version with another schema', () => {
     expect(dropped.status).toBe(200)
     for (const path of paths)
       expect([path, (await getAnswer(url + path)).headers.get('etag')]).toEqual([
-        ...[path, (await clean.get(path)).headers.get('etag')],
+        path,
+        (await clean.get(path)).headers.get('etag'),
       ])
   })
 })

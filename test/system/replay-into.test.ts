@@ -62,14 +62,16 @@ describe('replay --into, under blocks, reorganisations and readers', () => {
     explorerUrl = `http://127.0.0.1:${String(explorerPort)}`
     const engineUrl = inject('engineUrl')
     env = {
-      ...{ DATA_DIR: folder, NODE_RPC_URL: nodeUrl, CLICKHOUSE_URL: engineUrl, CLICKHOUSE_DATABASE: name },
-      ...{
-        EXPLORER_PORT: String(explorerPort),
-        EXPLORER_GRPC_PORT: '0',
-        RATE_LIMIT_PER_MINUTE: '0',
-        POLL_INTERVAL_MS: '50',
-      },
-      ...{ FINALITY_DEPTH: String(DEPTH), LOG_LEVEL: 'info' },
+      DATA_DIR: folder,
+      NODE_RPC_URL: nodeUrl,
+      CLICKHOUSE_URL: engineUrl,
+      CLICKHOUSE_DATABASE: name,
+      EXPLORER_PORT: String(explorerPort),
+      EXPLORER_GRPC_PORT: '0',
+      RATE_LIMIT_PER_MINUTE: '0',
+      POLL_INTERVAL_MS: '50',
+      FINALITY_DEPTH: String(DEPTH),
+      LOG_LEVEL: 'info',
     }
     const add = (what: string, args: string[] = []): void => {
       service[what] = new ServiceProcess(what, env, join(folder, `${what}.log`), args).start()

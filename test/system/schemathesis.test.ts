@@ -51,8 +51,14 @@ describe.skipIf(schemathesis === '')('requests that schemathesis makes from /ope
     ...options: readonly string[]
   ): Promise<{ status: number | null; output: string }> {
     const args = [
-      ...['--config-file', CONFIG, 'run', document, '--no-color'],
-      ...['--header', `Authorization: Bearer ${TOKEN}`, ...options],
+      '--config-file',
+      CONFIG,
+      'run',
+      document,
+      '--no-color',
+      '--header',
+      `Authorization: Bearer ${TOKEN}`,
+      ...options,
     ]
     const child = spawn(schemathesis, args, { cwd: folder })
     let output = ''

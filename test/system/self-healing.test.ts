@@ -83,8 +83,13 @@ function blockEvent(
   const [hash, prevHash] = [chain.at(height)?.hash ?? '', chain.at(height - 1)?.hash ?? '']
   const value = {
     $typeName: 'headwater.events.v1.BlockConnected' as const,
-    ...{ height, hash: Buffer.from(hash, 'hex'), prevHash: Buffer.from(prevHash, 'hex'), medianTime: 1 },
-    ...{ chainwork: Buffer.alloc(32, 1), raw: Buffer.alloc(80), prevouts: [] },
+    height,
+    hash: Buffer.from(hash, 'hex'),
+    prevHash: Buffer.from(prevHash, 'hex'),
+    medianTime: 1,
+    chainwork: Buffer.alloc(32, 1),
+    raw: Buffer.alloc(80),
+    prevouts: [],
   }
   return { case: 'blockConnected', value }
 }
@@ -369,13 +374,11 @@ describe.each(adapters)('a damaged log heals itself, on $name', ({ name, skip })
     await healing.materialize()
     const shown = await latestHead(healing.db)
     const poller = new Poller({
-      ...{
-        node: new NodeClient(other.url, { timeoutMs: 10_000 }),
-        log,
-        logger,
-        pollIntervalMs: 1000,
-        inFlight: 4,
-      },
+      node: new NodeClient(other.url, { timeoutMs: 10_000 }),
+      log,
+      logger,
+      pollIntervalMs: 1000,
+      inFlight: 4,
     })
     const failure = poller.run(new AbortController().signal)
     await expect(failure).rejects.toThrow(

@@ -138,8 +138,11 @@ describe.skipIf(SECONDS === 0)('four shards, of which one after the other is kil
         }
         const report = await audit(
           {
-            ...{ db: four.db, log: four.log, node: new NodeClient(node.url, { timeoutMs: 10_000 }) },
-            ...{ logger: pino({ level: 'silent' }), signal: new AbortController().signal },
+            db: four.db,
+            log: four.log,
+            node: new NodeClient(node.url, { timeoutMs: 10_000 }),
+            logger: pino({ level: 'silent' }),
+            signal: new AbortController().signal,
           },
           { sample: 50, seed: 'killed', checks: CHECKS },
         )

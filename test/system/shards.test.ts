@@ -79,7 +79,10 @@ describe('two shards', () => {
     const client = new NodeClient(node.url, { timeoutMs: 10_000 })
     const report = await audit(
       {
-        ...{ db: two.db, log: two.log, node: client, logger: pino({ level: 'silent' }) },
+        db: two.db,
+        log: two.log,
+        node: client,
+        logger: pino({ level: 'silent' }),
         signal: new AbortController().signal,
       },
       { sample: 20, seed: 'shards', checks: CHECKS },

@@ -112,7 +112,10 @@ describe('lists of unspent outputs, built while events are applied', () => {
   function listerOf(options: Partial<UnspentListerOptions> = {}): UnspentLister {
     const onFailure = (error: unknown): void => void failures.push(error)
     const lister = new UnspentLister(db, pino({ level: 'silent' }), {
-      ...{ writer: () => 0n, onFailure, tail: 10, retryMs: 0 },
+      writer: () => 0n,
+      onFailure,
+      tail: 10,
+      retryMs: 0,
       ...options,
     })
     listers.push(lister)

@@ -36,7 +36,9 @@ describe('the figures of unusual blocks', () => {
     await writeFile(pools, JSON.stringify([one, two]))
     node = await startSimnode({ chain })
     pipeline = await Pipeline.start({
-      ...{ nodeUrl: node.url, engineUrl: inject('engineUrl'), finalityDepth: 3 },
+      nodeUrl: node.url,
+      engineUrl: inject('engineUrl'),
+      finalityDepth: 3,
       explorer: { definitions: { pools }, grpcPort: 0 },
     })
   })
@@ -111,7 +113,8 @@ describe('the figures of unusual blocks', () => {
       const addressOrNull = (payee: Payee): string | null =>
         addressOf(payee() ?? Buffer.alloc(0), REGTEST) ?? null
       expect(await get(`/block/${hash}`)).toMatchObject({
-        ...{ miner_label: name, miner_address: addressOrNull(payees.miner) },
+        miner_label: name,
+        miner_address: addressOrNull(payees.miner),
       })
       const { pools } = await get('/mining/pools?window=1')
       expect(pools).toMatchObject([{ name, blockCount: 1, address: addressOrNull(payees.pool) }])
@@ -128,7 +131,8 @@ describe('the figures of unusual blocks', () => {
     expect(await get(`/tx/${tx.txid}`)).toMatchObject({ version: UNSIGNED, locktime: '7' })
     const query = `{ tip { version } transaction(txid: "${tx.txid}") { version } }`
     expect(await operation(query)).toEqual({
-      ...{ tip: { version: 0xfedc_ba98 }, transaction: { version: UNSIGNED } },
+      tip: { version: 0xfedc_ba98 },
+      transaction: { version: UNSIGNED },
     })
     const client = rpcClient(ReadsService, pipeline.grpcAddress)
     try {
@@ -179,7 +183,8 @@ describe('the figures of unusual blocks', () => {
     for (const query of ['', '?mempool=true']) {
       const { items } = await get(path + query)
       const marks = items.map(({ txid, is_coinbase }: { txid: string; is_coinbase: boolean }) => [
-        ...[txid === tx.txid, is_coinbase],
+        txid === tx.txid,
+        is_coinbase,
       ])
       expect(marks).toEqual([
         [true, false],

@@ -21,7 +21,9 @@ describe('histories, on a chain with reorganisations', () => {
   beforeAll(async () => {
     node = await startSimnode({ seed: 'histories', blocks: 60, txsPerBlock: 5 })
     pipeline = await Pipeline.start({
-      ...{ nodeUrl: node.url, engineUrl: inject('engineUrl'), finalityDepth: FINALITY },
+      nodeUrl: node.url,
+      engineUrl: inject('engineUrl'),
+      finalityDepth: FINALITY,
       explorer: { auditEveryMs: 0 },
     })
     await level()

@@ -26,7 +26,9 @@ describe('what wallets ask for, on a chain with reorganisations', () => {
   beforeAll(async () => {
     node = await startSimnode({ seed: 'wallets', blocks: 50, txsPerBlock: 4 })
     pipeline = await Pipeline.start({
-      ...{ nodeUrl: node.url, engineUrl: inject('engineUrl'), finalityDepth: FINALITY },
+      nodeUrl: node.url,
+      engineUrl: inject('engineUrl'),
+      finalityDepth: FINALITY,
       explorer: { auditEveryMs: 0, grpcPort: 0 },
     })
     await level()
@@ -55,20 +57,27 @@ describe('what wallets ask for, on a chain with reorganisations', () => {
       const block = wallet.blockOf.get(txid)
       const { body: tx } = await pipeline.get(`/tx/${txid}`)
       expect((await pipeline.get(`/tx/${txid}/status`)).body).toEqual({
-        ...{ txid, confirmed: block !== undefined, block_hash: block?.hash ?? null },
-        ...{ block_height: block?.height ?? null, timestamp: tx.timestamp },
+        txid,
+        confirmed: block !== undefined,
+        block_hash: block?.hash ?? null,
+        block_height: block?.height ?? null,
+        timestamp: tx.timestamp,
         tx_index: block?.tx.findIndex((each) => each.txid === txid) ?? null,
       })
       expect((await pipeline.get(`/tx/${txid}/hex`)).body).toEqual({
-        ...{ txid, hex: await callNode(node, 'getrawtransaction', txid, 0) },
+        txid,
+        hex: await callNode(node, 'getrawtransaction', txid, 0),
       })
       const { items } = (await pipeline.get(`/tx/${txid}/outspends`)).body
       expect(items).toHaveLength(tx.output_count)
       for (const [vout, item] of items.entries()) {
         const spender = wallet.spender(txid, vout)
         expect(item, `${txid}:${String(vout)}`).toEqual({
-          ...{ vout, spent: spender !== undefined, spent_txid: spender?.txid ?? null },
-          ...{ spent_vin: spender?.vin ?? null, block_height: spender?.height ?? null },
+          vout,
+          spent: spender !== undefined,
+          spent_txid: spender?.txid ?? null,
+          spent_vin: spender?.vin ?? null,
+          block_height: spender?.height ?? null,
         })
       }
       await checkProof(txid, block)
@@ -176,8 +185,10 @@ describe('what wallets ask for, on a chain with reorganisations', () => {
       const fees = block.tx.slice(1).reduce((sum, tx) => sum + baseUnits(tx.fee ?? 0), 0n)
       const { average_fee_rate, fullness, ...others } = history[index]!
       expect(others).toEqual({
-        ...{ height: block.height, timestamp: new Date(block.time * 1000).toISOString() },
-        ...{ tx_count: block.tx.length, total_fees: String(fees) },
+        height: block.height,
+        timestamp: new Date(block.time * 1000).toISOString(),
+        tx_count: block.tx.length,
+        total_fees: String(fees),
         average_fee: String(block.tx.length === 1 ? 0n : fees / BigInt(block.tx.length - 1)),
       })
       expect(Math.abs(Number(average_fee_rate) - Number(fees) / Math.ceil(block.weight / 16))).toBeLessThan(
@@ -187,7 +198,9 @@ describe('what wallets ask for, on a chain with reorganisations', () => {
     }
     // The mempool is far from filling a block.
     expect((await pipeline.get('/fees/recommended')).body).toEqual({
-      ...{ minimumFeeRate: '1.00', relayFeeRate: '1.00', incrementalFeeRate: '1.00' },
+      minimumFeeRate: '1.00',
+      relayFeeRate: '1.00',
+      incrementalFeeRate: '1.00',
       recentFeeRate: null,
       items: [1, 3, 6, 12, 30].map((blocks) => ({ blocks, feeRate: '1.00' })),
     })

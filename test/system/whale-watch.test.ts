@@ -35,7 +35,8 @@ describe('the channel of whale alerts', () => {
   beforeAll(async () => {
     node = await startRecordedNode({ timeline: TIMELINE, frame: FIRST })
     pipeline = await Pipeline.start({
-      ...{ nodeUrl: node.url, engineUrl: inject('engineUrl') },
+      nodeUrl: node.url,
+      engineUrl: inject('engineUrl'),
       explorer: { whaleMinValue: THRESHOLD },
     })
     await level(FIRST)

@@ -63,7 +63,13 @@ export class KafkaClient {
   cluster(): Cluster {
     const { brokers, ssl, sasl, clientId, connectionTimeout, requestTimeout, retry } = this.#config
     return new Cluster({
-      ...{ brokers, ssl, sasl, clientId, connectionTimeout, requestTimeout, retry },
+      brokers,
+      ssl,
+      sasl,
+      clientId,
+      connectionTimeout,
+      requestTimeout,
+      retry,
       enforceRequestTimeout: true,
       metadataMaxAge: METADATA_MAX_AGE_MS,
       allowAutoTopicCreation: false,

@@ -76,8 +76,14 @@ export class BlockApplier {
   /** Applies the next block of the script changes. */
   apply(block: ChangedBlock): void {
     const changes: Changes = {
-      ...{ activeAddresses: 0, newAddresses: 0, supply: 0n, unspent: 0, funded: 0 },
-      ...{ dilithiumAddresses: 0, dilithiumFunded: 0, before: new Map() },
+      activeAddresses: 0,
+      newAddresses: 0,
+      supply: 0n,
+      unspent: 0,
+      funded: 0,
+      dilithiumAddresses: 0,
+      dilithiumFunded: 0,
+      before: new Map(),
     }
     const first = this.#tx
     for (let index = 0; index < block.row.tx_count; index++) this.#applyTx(block, index, changes)

@@ -5,8 +5,11 @@ import type { Database } from '../../tables/clickhouse.js'
 
 /** ClickHouse settings of each step: at each block of rows it yields briefly to other queries, and it uses one core at most. */
 const STEP_SETTINGS = {
-  ...{ priority: '2', low_priority_query_wait_time_ms: 50 },
-  ...{ max_threads: 1, max_insert_threads: 1, max_memory_usage: '1000000000' },
+  priority: '2',
+  low_priority_query_wait_time_ms: 50,
+  max_threads: 1,
+  max_insert_threads: 1,
+  max_memory_usage: '1000000000',
 }
 
 export interface ListBuilderParts {

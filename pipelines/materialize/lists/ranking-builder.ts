@@ -80,9 +80,16 @@ export class RankingBuilder extends ListBuilder {
     const { onFailure = () => undefined, settings } = options
     super({ db, logger, name: 'the ranking', onFailure, settings })
     this.#options = {
-      ...{ writer: () => 0n, stepRows: STEP_ROWS, keptMs: KEPT_MS, cleaningMs: CLEANING_MS },
-      ...{ firstRetryMs: FIRST_RETRY_MS, rest: 1, afterStep: () => undefined },
-      ...{ ...options, onFailure, tail: options.tail ?? RANKING_TAIL },
+      writer: () => 0n,
+      stepRows: STEP_ROWS,
+      keptMs: KEPT_MS,
+      cleaningMs: CLEANING_MS,
+      firstRetryMs: FIRST_RETRY_MS,
+      rest: 1,
+      afterStep: () => undefined,
+      ...options,
+      onFailure,
+      tail: options.tail ?? RANKING_TAIL,
     }
     this.#stepRows = this.#options.stepRows
   }

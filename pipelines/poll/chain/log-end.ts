@@ -112,7 +112,7 @@ async function foldBack(log: EventLog, position: number, network: Network): Prom
  * follow their predecessor; an epoch that resumes supersedes the events after its block.
  */
 function foldForward(newestFirst: readonly ChainNote[]): Fold {
-  const fold: Fold = { ...{ epoch: 0, generation: 0, settledWork: undefined }, ...NO_CHANGE }
+  const fold: Fold = { epoch: 0, generation: 0, settledWork: undefined, ...NO_CHANGE }
   let sequence = -1n
   for (let i = newestFirst.length - 1; i >= 0; i--) {
     const note = newestFirst[i]

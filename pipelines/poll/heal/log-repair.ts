@@ -16,8 +16,12 @@ import { OwnChain } from '../chain/own-chain.js'
  * A repair without a report. The tip that the index publishes is unknown, so that only the state at the node's tip is settled.
  */
 const REWRITE: Repair = {
-  ...{ link: undefined, settled: false, settledWork: 'ff'.repeat(32) },
-  ...{ epoch: 0, position: -1, damagedPosition: -1 },
+  link: undefined,
+  settled: false,
+  settledWork: 'ff'.repeat(32),
+  epoch: 0,
+  position: -1,
+  damagedPosition: -1,
 }
 const ADVICE =
   'not repaired, so that neither overwrites the other; set NODE_RPC_URL to a node of the same chain, or LOG_URL and ' +

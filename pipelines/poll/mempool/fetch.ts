@@ -31,7 +31,10 @@ export async function fetchMempoolTxs(
 ): Promise<MempoolTx[]> {
   const chunks = [...slicesOf(txids, () => 1, CALLS_AT_ONCE)]
   const order: FetchOrder<MempoolTx[]> = {
-    ...{ from: 0, to: chunks.length - 1, inFlight, maxBytes: MAX_WAITING_BYTES },
+    from: 0,
+    to: chunks.length - 1,
+    inFlight,
+    maxBytes: MAX_WAITING_BYTES,
     fetch: async (i, stop) => {
       const value = await fetchChunk(chunks[i] ?? [], { node, logger }, stop)
       return { value, bytes: value.reduce((sum, { raw }) => sum + raw.length, 0) }

@@ -102,7 +102,9 @@ export class NodeWriter {
     ]
     const deltas = [...slicesOf(all, partBytes, MAX_EVENT_BYTES)].map((slice): Payload => {
       const value = {
-        ...{ snapshotPosition: BigInt(snapshotPosition), enteredBefore, leftBefore },
+        snapshotPosition: BigInt(snapshotPosition),
+        enteredBefore,
+        leftBefore,
         left: slice.flatMap((part) => (part.kind === 'left' ? [part.left] : [])),
         passed: slice.flatMap((part) => (part.kind === 'passed' ? [part.passed] : [])),
         entered: slice.flatMap((part) => (part.kind === 'entered' ? [entry(part.tx)] : [])),
@@ -201,7 +203,8 @@ function causeOf(cause: Cause): MessageInitShape<typeof PoolLeftSchema> {
   switch (cause.reason) {
     case 'confirmed':
       return {
-        ...{ reason: PoolLeft_Reason.CONFIRMED, by: displayBytes(cause.block) },
+        reason: PoolLeft_Reason.CONFIRMED,
+        by: displayBytes(cause.block),
         blockHeight: cause.height,
       }
     case 'replaced':
@@ -216,7 +219,11 @@ function causeOf(cause: Cause): MessageInitShape<typeof PoolLeftSchema> {
 }
 
 const passing = ({ txid, fee, vsize, block, height }: Passed): MessageInitShape<typeof PoolPassedSchema> => ({
-  ...{ txid: displayBytes(txid), fee, vsize, block: displayBytes(block), blockHeight: height },
+  txid: displayBytes(txid),
+  fee,
+  vsize,
+  block: displayBytes(block),
+  blockHeight: height,
 })
 
 /** Returns the fee rates of a node in base units per 1000 virtual bytes. */

@@ -55,8 +55,12 @@ export async function openBuilds(db: Database): Promise<Build[]> {
      FROM ranking_steps ORDER BY at_height, at_hash, ranking_steps.step DESC LIMIT 1 BY at_height, at_hash`,
   )
   return rows.map((row) => ({
-    ...{ height: row.at_height, hash: row.hash, step: row.step, phase: row.phase },
-    ...{ done: Number(row.done), collected: Number(row.collected) },
+    height: row.at_height,
+    hash: row.hash,
+    step: row.step,
+    phase: row.phase,
+    done: Number(row.done),
+    collected: Number(row.collected),
     base: { height: Number(row.baseHeight), hash: row.baseHash, size: Number(row.baseSize) },
   }))
 }

@@ -76,7 +76,9 @@ export function healthOf(content: Content, status: StatusResponse | undefined, a
 type SentProgress = Pick<JobProgress, 'done' | 'total'> & Partial<Pick<JobProgress, 'secondsLeft'>>
 
 const progressJson = ({ done, total, secondsLeft }: SentProgress): ProgressJson => ({
-  ...{ done, total, seconds_left: secondsLeft ?? null },
+  done,
+  total,
+  seconds_left: secondsLeft ?? null,
 })
 
 function reportOf(

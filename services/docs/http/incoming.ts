@@ -42,7 +42,8 @@ export function incomingOf(req: IncomingMessage, res: ServerResponse): Incoming 
     header,
     origin: { peer, forwardedFor: header('x-forwarded-for') },
     disconnected: disconnected.signal,
-    ...{ req, res },
+    req,
+    res,
   }
 }
 

@@ -23,7 +23,16 @@ export async function serve(context: ServiceContext): Promise<void> {
   const { rateLimitPerMinute, broadcastRateLimitPerMinute, trustedProxyHops, whaleMinValue } = config
   const definitions = { labels: config.labelsFile, pools: config.poolsFile }
   const explorer = await startExplorer({
-    ...{ host, port, grpcPort, db, log, logger, rateLimitPerMinute, trustedProxyHops, definitions, member },
+    host,
+    port,
+    grpcPort,
+    db,
+    log,
+    logger,
+    rateLimitPerMinute,
+    trustedProxyHops,
+    definitions,
+    member,
     broadcast: config.broadcast === 'true',
     broadcastRateLimitPerMinute,
     whaleMinValue: BigInt(whaleMinValue),

@@ -195,7 +195,9 @@ describe('an imaginary coin, defined by one object of the table', () => {
       const { body } = await pipeline.get(`/tx/${tx.txid}`)
       const weight = naiveWeight(tx)
       expect(body, OWNER_KINDS[index - 1]).toMatchObject({
-        ...{ weight, vsize: Math.ceil(weight / 3), is_dilithium: flags[index] },
+        weight,
+        vsize: Math.ceil(weight / 3),
+        is_dilithium: flags[index],
         outputs: tx.outputs.map(({ script }) => {
           const address = naiveAddress(script.toString('hex'))
           return { addresses: address === undefined ? [] : [{ address }] }

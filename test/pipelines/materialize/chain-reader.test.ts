@@ -69,10 +69,17 @@ describe('a reader of topic chain', () => {
    */
   function reader(position: number, start: Partial<ReaderStart> = {}): ChainReader {
     return new ChainReader({
-      ...{ log, deadLettered: new Set(), decodes: false },
+      log,
+      deadLettered: new Set(),
+      decodes: false,
       head: {
-        ...{ chain: 'regtest', epoch: 1, sequence: -1n, position },
-        ...{ tipHeight: TIP, tipHash: hash(TIP).toString('hex'), finalHeight: 5 },
+        chain: 'regtest',
+        epoch: 1,
+        sequence: -1n,
+        position,
+        tipHeight: TIP,
+        tipHash: hash(TIP).toString('hex'),
+        finalHeight: 5,
       },
       hashAt: (height) => Promise.resolve(hash(height).toString('hex')),
       ...start,
@@ -139,7 +146,10 @@ describe('a reader of topic chain', () => {
     await write({ epoch: 3, settled: true, generation: 1 }, resume(5, TIP), connect(6, 'c', 'a'))
     expect(await taken(foreign)).toEqual([
       'epochStarted',
-      ...['blockDisconnected 9', 'blockDisconnected 8', 'blockDisconnected 7', 'blockDisconnected 6'],
+      'blockDisconnected 9',
+      'blockDisconnected 8',
+      'blockDisconnected 7',
+      'blockDisconnected 6',
       'blockConnected 6!',
     ])
   })

@@ -45,7 +45,10 @@ describe('a second materializer', () => {
     let reached: () => void = () => undefined
     const atHead = new Promise<void>((resolve) => (reached = resolve))
     const zombie = new Materializer({
-      ...{ db, log, logger, finalityDepth },
+      db,
+      log,
+      logger,
+      finalityDepth,
       hooks: {
         beforeHead: () => {
           reached()

@@ -53,7 +53,9 @@ const delta = (
 ): Event => ({
   case: 'poolDelta',
   value: {
-    ...{ snapshotPosition: BigInt(snapshotPosition), enteredBefore: 2n, entered: entered.map(entry) },
+    snapshotPosition: BigInt(snapshotPosition),
+    enteredBefore: 2n,
+    entered: entered.map(entry),
     left: left.map((digit) => {
       return { txid: displayBytes(id(digit)), reason: PoolLeft_Reason.REPLACED, by: displayBytes(id('f')) }
     }),
@@ -107,12 +109,16 @@ describe('the steps of records', () => {
     const events = new MempoolEvents(log, pino({ level: 'silent' }))
     const steps = events.steps(await log.read('node', 0, 10))
     const reported = (digit: string) => ({
-      ...{ txid: id(digit), raw: Buffer.from(digit, 'hex'), fee: 5n, firstSeen: 9 },
+      txid: id(digit),
+      raw: Buffer.from(digit, 'hex'),
+      fee: 5n,
+      firstSeen: 9,
     })
     expect(steps).toMatchObject([
       { kind: 'snapshot', seenAt: 1, position: 0, entries: [reported('a')], enteredBefore: 2 },
       {
-        ...{ kind: 'deltas', seenAt: 2 },
+        kind: 'deltas',
+        seenAt: 2,
         deltas: [
           { entered: [reported('b')], left: [], enteredBefore: 2 },
           { entered: [], left: [{ txid: id('b'), reason: PoolLeft_Reason.REPLACED, by: id('f') }] },

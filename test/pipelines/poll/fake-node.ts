@@ -32,7 +32,9 @@ export class FakeNode {
   readonly mempool = new Map<string, { tx: FakeTx; fee: number; time: number }>()
   /** The fee rates of getmempoolinfo, in coins per kvB. */
   relayFees: { mempoolminfee: number; minrelaytxfee?: number; incrementalrelayfee?: number } = {
-    ...{ mempoolminfee: 0.00001, minrelaytxfee: 0.00001, incrementalrelayfee: 0.00001 },
+    mempoolminfee: 0.00001,
+    minrelaytxfee: 0.00001,
+    incrementalrelayfee: 0.00001,
   }
   /** Every request: method and time. */
   readonly calls: { method: string; params: readonly unknown[]; at: number; auth: string | undefined }[] = []
@@ -151,8 +153,14 @@ export class FakeNode {
     const bytes = entries.reduce((sum, { tx }) => sum + tx.raw.length, 0)
     const fees = entries.reduce((sum, { fee }) => sum + Math.round(fee * 1e8), 0)
     return {
-      ...{ loaded: true, size: entries.length, bytes, usage: 3 * bytes, total_fee: fees / 1e8 },
-      ...{ maxmempool: 300_000_000, unbroadcastcount: 0, ...this.relayFees },
+      loaded: true,
+      size: entries.length,
+      bytes,
+      usage: 3 * bytes,
+      total_fee: fees / 1e8,
+      maxmempool: 300_000_000,
+      unbroadcastcount: 0,
+      ...this.relayFees,
     }
   }
 

@@ -74,12 +74,22 @@ describe('a view that is continued by heads', () => {
     stale,
   )
   const replacing = {
-    ...{ position: 8, previous: 5, tipHeight: 12, tipHash: d, finalHeight: 10 },
-    ...{ disconnected: [b], connected: [c, d] },
+    position: 8,
+    previous: 5,
+    tipHeight: 12,
+    tipHash: d,
+    finalHeight: 10,
+    disconnected: [b],
+    connected: [c, d],
   } as unknown as Head
   const extended = {
-    ...{ position: 9, previous: 8, tipHeight: 13, tipHash: e, finalHeight: 11 },
-    ...{ disconnected: [], connected: [e] },
+    position: 9,
+    previous: 8,
+    tipHeight: 13,
+    tipHash: e,
+    finalHeight: 11,
+    disconnected: [],
+    connected: [e],
   } as unknown as Head
 
   it('has their blocks, and those below as before', () => {

@@ -13,18 +13,24 @@ const TABLES = ([...Object.values(schema), HEADS] as unknown[]).filter(
 
 /** Values that a wrong conversion would change. */
 const VALUES: { readonly [K in keyof ColumnTypes]: ColumnTypes[K] } = {
-  ...{
-    u8: 7,
-    bool: true,
-    u32: 0xffff_ffff,
-    i64: -1,
-    u64: 2n ** 64n - 1n,
-    sum: 1n,
-    u256: 2n ** 256n - 1n,
-  },
-  ...{ count: Number.MAX_SAFE_INTEGER, f64: 0.1, ms: 1_700_000_000_123, text: "it's", u16s: [0, 65_535] },
-  ...{ hash20: 'cd'.repeat(20), hash8: '0e'.repeat(8), hash5: '05'.repeat(5) },
-  ...{ hash: 'ab'.repeat(32), hashes: ['01'.repeat(32), 'ff'.repeat(32)], bytes: Buffer.from([0, 255, 10]) },
+  u8: 7,
+  bool: true,
+  u32: 0xffff_ffff,
+  i64: -1,
+  u64: 2n ** 64n - 1n,
+  sum: 1n,
+  u256: 2n ** 256n - 1n,
+  count: Number.MAX_SAFE_INTEGER,
+  f64: 0.1,
+  ms: 1_700_000_000_123,
+  text: "it's",
+  u16s: [0, 65_535],
+  hash20: 'cd'.repeat(20),
+  hash8: '0e'.repeat(8),
+  hash5: '05'.repeat(5),
+  hash: 'ab'.repeat(32),
+  hashes: ['01'.repeat(32), 'ff'.repeat(32)],
+  bytes: Buffer.from([0, 255, 10]),
 }
 
 function rowOf({ columns }: Table): Row<Table['columns']> {

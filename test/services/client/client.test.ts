@@ -166,8 +166,11 @@ describe('all items of a list', () => {
     expect(await heightsOf(client.all.blocks({ limit: 2 }))).toEqual([5, 4, 3, 2, 1])
     expect(await heightsOf(client.all.opReturns({ limit: 3, offset: 1 }))).toEqual([4, 3, 2, 1])
     expect(explorer.received.map(({ path }) => path.slice('/api/v1'.length))).toEqual([
-      ...['/blocks?limit=2&page=1', '/blocks?limit=2&page=2', '/blocks?limit=2&page=3'],
-      ...['/op-returns?limit=3&offset=1', '/op-returns?limit=3&offset=4'],
+      '/blocks?limit=2&page=1',
+      '/blocks?limit=2&page=2',
+      '/blocks?limit=2&page=3',
+      '/op-returns?limit=3&offset=1',
+      '/op-returns?limit=3&offset=4',
     ])
   })
 
@@ -189,7 +192,9 @@ describe('all items of a list', () => {
     // The same item on two pages is not repeated.
     expect(await heightsOf(explorerClient(explorer.url).all.blocks({ limit: 1 }))).toEqual([9, 7])
     expect(explorer.received.map(({ path }) => path.slice('/api/v1'.length))).toEqual([
-      ...['/blocks?limit=1&page=1', '/blocks?limit=1&cursor=one', '/blocks?limit=1&cursor=two'],
+      '/blocks?limit=1&page=1',
+      '/blocks?limit=1&cursor=one',
+      '/blocks?limit=1&cursor=two',
     ])
   })
 
@@ -201,7 +206,8 @@ describe('all items of a list', () => {
     for await (const txid of explorerClient(explorer.url).all.mempoolTxids({ limit: 1 })) found.push(txid)
     expect(found).toEqual(['a', 'b'])
     expect(explorer.received.map(({ path }) => path.slice('/api/v1'.length))).toEqual([
-      ...['/mempool/txids?limit=1', '/mempool/txids?limit=1&cursor=one'],
+      '/mempool/txids?limit=1',
+      '/mempool/txids?limit=1&cursor=one',
     ])
   })
 

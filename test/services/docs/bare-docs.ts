@@ -43,7 +43,12 @@ export async function startBareDocs(
   const retrievalAddress = await worker.start()
   const logger = pino({ level: 'silent' })
   const docs = await startDocs({
-    ...{ host: '127.0.0.1', port: 0, contentDir: folder, retrievalAddress, logger, scanEveryMs: 20 },
+    host: '127.0.0.1',
+    port: 0,
+    contentDir: folder,
+    retrievalAddress,
+    logger,
+    scanEveryMs: 20,
     ...over,
   })
   const get = (path: string, headers: Record<string, string> = {}) =>

@@ -126,8 +126,13 @@ export interface RawAnswer {
 /** The headers of a WebSocket upgrade. */
 export const SOCKET_REQUEST = [
   'GET /ws HTTP/1.1',
-  ...['Host: x', 'Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13'],
-  ...['Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==', '', ''],
+  'Host: x',
+  'Connection: Upgrade',
+  'Upgrade: websocket',
+  'Sec-WebSocket-Version: 13',
+  'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==',
+  '',
+  '',
 ].join('\r\n')
 
 /**

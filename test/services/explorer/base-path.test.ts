@@ -8,7 +8,8 @@ describe('a base path that is a path of the explorer itself', () => {
     async (basePath) => {
       const node: Simnode = await startSimnode({ blocks: 1 })
       const starting = Pipeline.start({
-        ...{ nodeUrl: node.url, engineUrl: inject('engineUrl') },
+        nodeUrl: node.url,
+        engineUrl: inject('engineUrl'),
         explorer: { basePath },
       })
       await expect(starting).rejects.toThrow(`BASE_PATH ${basePath} is a path of the explorer itself`)

@@ -66,7 +66,9 @@ describe('an explorer of an empty index', () => {
   })
 
   const syncing = {
-    ...{ status: 503, height: -1, tip: '' },
+    status: 503,
+    height: -1,
+    tip: '',
     body: { error: 'Index is syncing', indexedHeight: -1, nodeHeight: null },
   }
 
@@ -504,8 +506,13 @@ describe('an explorer of the recorded chain', () => {
     const [item] = (await pipeline.get('/mempool/txs')).body.items
     const { body } = await pipeline.get(`/tx/${String(item.txid)}`)
     expect(body).toMatchObject({
-      ...{ block_hash: null, block_height: null, tx_index: null },
-      ...{ fee: item.fee, vsize: item.vsize, timestamp: item.first_seen, output_value: item.value },
+      block_hash: null,
+      block_height: null,
+      tx_index: null,
+      fee: item.fee,
+      vsize: item.vsize,
+      timestamp: item.first_seen,
+      output_value: item.value,
     })
     expect(BigInt(body.input_value) - BigInt(body.output_value)).toBe(BigInt(body.fee))
     const { address } = body.outputs[0].addresses[0]

@@ -85,7 +85,10 @@ describe('an answer that fails', () => {
   it('is 503 if the database refuses for now, and not counted', async () => {
     const { stacks, ...answers } = await answersOf(await tablesOf(database()), PASSING)
     expect(answers).toEqual({
-      ...{ status: 503, error: 'Database unavailable', counted: 0, code: Code.UNAVAILABLE },
+      status: 503,
+      error: 'Database unavailable',
+      counted: 0,
+      code: Code.UNAVAILABLE,
     })
     expect(stacks).toEqual([])
   })

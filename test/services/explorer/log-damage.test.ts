@@ -28,7 +28,8 @@ it('an explorer that starts while the log has been damaged for hours reports it 
   })
   await log.append('committed', [beat, ...Array<Uint8Array>(ALERTS).fill(alert)])
   const pipeline = await Pipeline.start({
-    ...{ nodeUrl: 'http://127.0.0.1:9', engineUrl: inject('engineUrl') },
+    nodeUrl: 'http://127.0.0.1:9',
+    engineUrl: inject('engineUrl'),
     log,
   })
   const damage = async (): Promise<string | undefined> =>

@@ -42,7 +42,8 @@ describe('an explorer whose log and node become unavailable', () => {
     chain = buildChain({ seed: 'away', blocks: 12 })
     node = await startSimnode({ chain })
     pipeline = await Pipeline.start({
-      ...{ nodeUrl: node.url, engineUrl: inject('engineUrl') },
+      nodeUrl: node.url,
+      engineUrl: inject('engineUrl'),
       log: fickle.over(log),
     })
     await pipeline.level({ tip: chain.tip.hash })

@@ -161,7 +161,10 @@ describe('more clients than the database keeps up with', () => {
   it('are limited wherever they wait: no queue grows while all answers wait for one lookup', async () => {
     const { db, ask, tables } = await start(
       declareRead({
-        ...{ name: 'transaction', path: '/tx/:txid', fresh: 'head', args: { txid: hash } },
+        name: 'transaction',
+        path: '/tx/:txid',
+        fresh: 'head',
+        args: { txid: hash },
         answer: Type.Object({}),
         async resolve({ tables: own }, { txid }) {
           await own.txs.get(txid)
@@ -187,7 +190,10 @@ describe('more clients than the database keeps up with', () => {
   it('are not refused while each of 256 connections waits for one answer, whatever it is looked up from', async () => {
     const { db, ask, tables } = await start(
       declareRead({
-        ...{ name: 'transaction', path: '/tx/:txid', fresh: 'head', args: { txid: hash } },
+        name: 'transaction',
+        path: '/tx/:txid',
+        fresh: 'head',
+        args: { txid: hash },
         answer: Type.Object({}),
         async resolve({ tables: own }, { txid }) {
           const script = txid.slice(-40)

@@ -78,8 +78,13 @@ describe("the materializer's metrics", () => {
     expect(metrics.health()).toEqual({
       isWell: true,
       body: {
-        ...{ status: 'ok', service: 'materializer', role: 'leading', reasons: [] },
-        ...{ height: BLOCKS, epoch: 1, position: end },
+        status: 'ok',
+        service: 'materializer',
+        role: 'leading',
+        reasons: [],
+        height: BLOCKS,
+        epoch: 1,
+        position: end,
       },
     })
   })

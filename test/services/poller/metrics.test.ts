@@ -29,7 +29,10 @@ beforeEach(async () => {
   metrics = new PollerMetrics(() => poller?.state ?? NO_STATE, 1000)
   client = new NodeClient(node.url, { backoff: { firstMs: 1, maxMs: 2 }, onAttempt: metrics.attempted })
   poller = new Poller({
-    ...{ node: client, pollIntervalMs: 1000, logger: quiet, inFlight: 4 },
+    node: client,
+    pollIntervalMs: 1000,
+    logger: quiet,
+    inFlight: 4,
     log: observedLog(log, metrics),
     observer: metrics,
   })

@@ -103,23 +103,20 @@ describe('a simulated chain', () => {
       tags.add(/\/.*\//.exec(txs[0]?.inputs[0]?.scriptSig.toString('latin1') ?? '')?.[0] ?? '')
     }
     const all = [
-      ...[
-        'dilithium_multisig',
-        'dilithium_pubkey',
-        'dilithium_pubkeyhash',
-        'multisig',
-        'nonstandard',
-        'nulldata',
-      ],
-      ...[
-        'pubkey',
-        'pubkeyhash',
-        'scripthash',
-        'witness_unknown',
-        'witness_v0_keyhash',
-        'witness_v0_scripthash',
-      ],
-      ...['witness_v1_taproot', 'witness_v2_p2mr'],
+      'dilithium_multisig',
+      'dilithium_pubkey',
+      'dilithium_pubkeyhash',
+      'multisig',
+      'nonstandard',
+      'nulldata',
+      'pubkey',
+      'pubkeyhash',
+      'scripthash',
+      'witness_unknown',
+      'witness_v0_keyhash',
+      'witness_v0_scripthash',
+      'witness_v1_taproot',
+      'witness_v2_p2mr',
     ]
     expect([...paid].sort()).toEqual(all)
     expect([...spentTypes].sort()).toEqual(all.filter((type) => type !== 'nulldata'))

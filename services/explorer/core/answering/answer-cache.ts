@@ -167,8 +167,15 @@ export class AnswerCache<T = never> {
     if (before !== undefined) this.#drop(before)
     const untilMs = Math.min(dependence.untilMs, Date.now() + MAX_AGE_MS)
     const entry: Entry<T> = {
-      ...{ answer, key, urls: [], bytes, dependence: { ...dependence, untilMs } },
-      ...{ origin, requests: 0, newer: undefined, older: undefined },
+      answer,
+      key,
+      urls: [],
+      bytes,
+      dependence: { ...dependence, untilMs },
+      origin,
+      requests: 0,
+      newer: undefined,
+      older: undefined,
     }
     this.#byKey.set(key, entry)
     this.#byAnswer.set(answer, entry)

@@ -433,7 +433,9 @@ export class Reader {
       const context = this.#context(signal, new Validity(), this.#sizeOf(signal))
       const value = await read.resolve(context, args as never)
       return new CachedAnswer(encoding.encode(value), {
-        ...{ path: read.path, finalFrom: Number.POSITIVE_INFINITY, media: encoding.media },
+        path: read.path,
+        finalFrom: Number.POSITIVE_INFINITY,
+        media: encoding.media,
       })
     }
     const answer = await new SharedAnswer(make, ANSWER_DEADLINE_MS, () => undefined).join(onDisconnect)
@@ -487,7 +489,10 @@ export class Reader {
       value instanceof WrittenAnswer ? undefined : read.emptyFrom?.(args as never, value as never)
     const finalFrom = read.fresh === 'objects' ? validity.finalHeight : Number.POSITIVE_INFINITY
     const answer = new CachedAnswer(encoding.encode(value), {
-      ...{ path: read.path, emptyFrom, finalFrom, media: encoding.media },
+      path: read.path,
+      emptyFrom,
+      finalFrom,
+      media: encoding.media,
     })
     const dependence = dependenceOf(read.fresh, validity)
     this.#followDefinitions()

@@ -26,8 +26,11 @@ export class Definitions {
       changed,
     })
     this.#pools = new DefinitionFile({
-      ...{ path: pools, empty: new MiningPools(), parse: parseMiningPools },
-      ...{ logger, changed },
+      path: pools,
+      empty: new MiningPools(),
+      parse: parseMiningPools,
+      logger,
+      changed,
     })
   }
 

@@ -59,7 +59,9 @@ export class AddressFeed {
     const script = scriptOf(this.#state, address)?.scriptHash
     if (script === undefined) throw badArgument('address', schema)
     return this.#scripts.subscribe({
-      ...{ script, since, stream },
+      script,
+      since,
+      stream,
       send: ({ seq, data }) => {
         send({ address, seq, data: data === undefined ? undefined : { address, ...data } })
       },

@@ -35,7 +35,10 @@ export function publishDelta(
 const eventOf = ({ txid, fee, vsize }: Tx): Event => ({ txid, fee: fee.toString(), vsize })
 
 const removal = (reason: Removal['reason'], facts: Partial<Removal> = {}): Removal => ({
-  ...{ reason, block_hash: null, block_height: null, replaced_by: null },
+  reason,
+  block_hash: null,
+  block_height: null,
+  replaced_by: null,
   ...facts,
 })
 

@@ -468,7 +468,15 @@ async function stateOf(
   const reorgs = head.reorgsBefore + (head.disconnected.length > 0 ? 1 : 0)
   const network = networkNamed(head.chain)
   return {
-    ...{ view: finalView, position, fence, network, height, tipHash, tip, reorgs, blocks },
+    view: finalView,
+    position,
+    fence,
+    network,
+    height,
+    tipHash,
+    tip,
+    reorgs,
+    blocks,
     ...statistics,
   }
 }

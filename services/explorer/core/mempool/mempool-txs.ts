@@ -37,7 +37,8 @@ const bySpend = (one: Spend, other: Spend): number =>
 const byHash = (one: OfScript, other: OfScript): number => compareText(one.hash, other.hash)
 
 const totalsOf = (txs: readonly ShownTx[]): MempoolTotals => ({
-  ...{ vsize: vsizeOf(txs), fees: txs.reduce((sum, { fee }) => sum + fee, 0n) },
+  vsize: vsizeOf(txs),
+  fees: txs.reduce((sum, { fee }) => sum + fee, 0n),
   histogram: feeHistogram(txs, effectiveOf),
 })
 
@@ -112,7 +113,8 @@ export class MempoolTxs {
     let sum = totalsOf([])
     for (const { summary } of this.aged.parts(totalsOf))
       sum = {
-        ...{ vsize: sum.vsize + summary.vsize, fees: sum.fees + summary.fees },
+        vsize: sum.vsize + summary.vsize,
+        fees: sum.fees + summary.fees,
         histogram: addHistograms(sum.histogram, summary.histogram),
       }
     return sum

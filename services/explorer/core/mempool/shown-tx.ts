@@ -51,7 +51,14 @@ export function shownTx(
   const weight = weightOf(tx, network)
   const inputCoins = tx.inputs.map((_, index) => coins[index])
   return {
-    ...{ raw, fee, firstSeen, network, txid, size, vsize: vsizeOf(weight, network), weight },
+    raw,
+    fee,
+    firstSeen,
+    network,
+    txid,
+    size,
+    vsize: vsizeOf(weight, network),
+    weight,
     value: sumOf(tx.outputs),
     outpoints: outpointsOf(tx),
     coins: inputCoins,

@@ -64,8 +64,18 @@ export function grownDays(before: Days, blocks: readonly BlockRow[]): Days {
 }
 
 const emptyDay = (day: number): Day => ({
-  ...{ day, blocks: 0, txs: 0, dilithiumTxs: 0, fees: 0n, output: 0n, activeAddresses: 0, newAddresses: 0 },
-  ...{ difficulties: 0, work: 0n, addresses: 0, dilithiumAddresses: 0 },
+  day,
+  blocks: 0,
+  txs: 0,
+  dilithiumTxs: 0,
+  fees: 0n,
+  output: 0n,
+  activeAddresses: 0,
+  newAddresses: 0,
+  difficulties: 0,
+  work: 0n,
+  addresses: 0,
+  dilithiumAddresses: 0,
 })
 
 /** Adds a block that is higher than all others of the day. */

@@ -65,6 +65,11 @@ async function blocksOf(tables: Queries, view: ChainView, from: number, to: numb
 }
 
 const recentBlockOf = ({ payouts, coinbaseScript, ...row }: BlockRow): RecentBlock => ({
-  ...{ height: row.height, blockHash: row.hash, time: row.time, bits: row.bits, chainwork: row.chainwork },
-  ...{ payouts: payouts.toString('hex'), coinbaseScript: coinbaseScript.toString('hex') },
+  height: row.height,
+  blockHash: row.hash,
+  time: row.time,
+  bits: row.bits,
+  chainwork: row.chainwork,
+  payouts: payouts.toString('hex'),
+  coinbaseScript: coinbaseScript.toString('hex'),
 })

@@ -94,7 +94,9 @@ export class Tables {
     const rounds = new Rounds<LookupName>(LEADS)
     const tables = new Tables(rounds.of(this.db), signal, this)
     const collected = tables.#newGatherers((name) => ({
-      ...{ inFlight: Number.POSITIVE_INFINITY, least: 1, maxKeys: OPERATION_KEYS },
+      inFlight: Number.POSITIVE_INFINITY,
+      least: 1,
+      maxKeys: OPERATION_KEYS,
       begin: (callback) => {
         rounds.begin(name, callback)
       },

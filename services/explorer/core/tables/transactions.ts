@@ -208,8 +208,15 @@ async function asOf(
   const witness = tagOf(body, last) === at.witnessTag ? last : await replacedWitness(tables, at)
   const { length: witnessSize } = witness
   return {
-    ...{ txid, height, blockTag: tag, txIndex, isDilithium, body: body.body, prevouts: body.prevouts },
-    ...{ witnessSize, witness: takes(witnessSize) ? witness : undefined },
+    txid,
+    height,
+    blockTag: tag,
+    txIndex,
+    isDilithium,
+    body: body.body,
+    prevouts: body.prevouts,
+    witnessSize,
+    witness: takes(witnessSize) ? witness : undefined,
   }
 }
 

@@ -124,7 +124,8 @@ async function firstBehind(
 }
 
 const UNSPENT = ordered(({ block_height: height, txid, vout }) => [
-  ...[BigInt(Number(height)), String(txid)],
+  BigInt(Number(height)),
+  String(txid),
   String(vout).padStart(10, '0'),
 ])
 const RICH = ordered(({ balance, address }) => [BigInt(String(balance)), String(address)])

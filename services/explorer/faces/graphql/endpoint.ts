@@ -74,7 +74,8 @@ export class GraphqlEndpoint {
       url: `${path}?${query}`,
       headers: { get: (name) => headers[name] ?? null },
       body: () => body?.toString() ?? '',
-      ...{ raw: exchange, context: undefined },
+      raw: exchange,
+      context: undefined,
     })
     return this.#toAnswer(response, exchange)
   }

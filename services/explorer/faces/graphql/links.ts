@@ -18,7 +18,9 @@ export interface Link {
 
 /** Returns a link that sets the argument to a field of the object. */
 const to = (about: string, read: string, argument: string, field: string): Link => ({
-  ...{ about, read, argument },
+  about,
+  read,
+  argument,
   value: (object) => object[field],
 })
 
@@ -41,13 +43,15 @@ export const LINKS: Partial<Readonly<Record<ShapeName, Readonly<Record<string, L
     transactions: to('Its transactions, in their order.', 'blockTransactions', 'heightOrHash', 'hash'),
     previous: {
       about: 'The block before it; null for the first one.',
-      ...{ read: 'block', argument: 'heightOrHash' },
+      read: 'block',
+      argument: 'heightOrHash',
       value: ({ prev_hash }) => (prev_hash === GENESIS_PREVIOUS ? undefined : prev_hash),
     },
     next: {
       about:
         'The block after it on the chain; null for the newest one, and for one that is not on the chain.',
-      ...{ read: 'block', argument: 'heightOrHash' },
+      read: 'block',
+      argument: 'heightOrHash',
       value: ({ canonical, height }) => (canonical === true ? Number(height) + 1 : undefined),
     },
     miner: summary('miner_address'),
@@ -130,7 +134,8 @@ export const LINKS: Partial<Readonly<Record<ShapeName, Readonly<Record<string, L
 function matchLink(type: string, argument: string): Link {
   return {
     about: `What was found, if it is of type ${type}.`,
-    ...{ read: type, argument },
+    read: type,
+    argument,
     value: (result) => (result['type'] === type ? result['value'] : undefined),
   }
 }

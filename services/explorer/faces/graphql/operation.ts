@@ -101,7 +101,11 @@ export class Operations {
   /** Executes a query. @throws the first error of a field: there is no answer in part. */
   async execute({ document, operation, variables }: Prepared, reading: Reading): Promise<Fields> {
     const { data, errors } = await execute({
-      ...{ schema: this.schema, document, rootValue: {}, contextValue: reading, fieldResolver: fieldOf },
+      schema: this.schema,
+      document,
+      rootValue: {},
+      contextValue: reading,
+      fieldResolver: fieldOf,
       operationName: operation.name?.value,
       variableValues: variables,
     })

@@ -34,13 +34,11 @@ export function subscriptionProtocol(
       if (cost.rows > 0)
         return [coded(tooCostly('a subscription may not follow links: query them as an HTTP request'))]
       return {
-        ...{
-          schema: operations.schema,
-          document,
-          variableValues: variables,
-          rootValue: {},
-          contextValue: context.extra,
-        },
+        schema: operations.schema,
+        document,
+        variableValues: variables,
+        rootValue: {},
+        contextValue: context.extra,
         operationName: operation.name?.value ?? null,
         subscribeFieldResolver: eventsIn({ feed, addresses }),
       }

@@ -32,8 +32,22 @@ export function pagesOf({ assets, status: source, openApi }: PageSources): {
   readonly texts: readonly Page[]
 } {
   const declared = [
-    ...[front, block, blocks, transaction, address, mempool, mining, supply, quantum],
-    ...[reorgs, labels, opReturns, large, api(openApi), search, status(source)],
+    front,
+    block,
+    blocks,
+    transaction,
+    address,
+    mempool,
+    mining,
+    supply,
+    quantum,
+    reorgs,
+    labels,
+    opReturns,
+    large,
+    api(openApi),
+    search,
+    status(source),
   ]
   return { documents: declared.map((page) => page(assets)), texts: [chartCsv] }
 }

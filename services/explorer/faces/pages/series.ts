@@ -20,7 +20,10 @@ export async function difficulties(page: PageContext, most = SHOWN_BLOCKS): Prom
   const { items } = await read(miningDifficulty, { limit: most })
   const points = items.map(({ height, difficulty }): Point => [height, difficulty])
   return {
-    ...{ id: 'difficulty', title: t.mining.difficultyByBlock, x: t.words.height, points },
+    id: 'difficulty',
+    title: t.mining.difficultyByBlock,
+    x: t.words.height,
+    points,
     lines: [t.mining.difficulty],
     csv: csvOf(page, 'difficulty'),
   }
@@ -32,7 +35,10 @@ export async function hashrates(page: PageContext): Promise<Chart> {
   const { items } = await read(miningHashrate, { limit: DAYS })
   const points = items.map(({ date, hashrate }): Point => [date, hashrate]).reverse()
   return {
-    ...{ id: 'hashrate', title: t.mining.hashrateByDay, x: t.words.date, points },
+    id: 'hashrate',
+    title: t.mining.hashrateByDay,
+    x: t.words.date,
+    points,
     lines: [t.mining.hashrateUnit],
     csv: csvOf(page, 'hashrate'),
   }
@@ -44,7 +50,10 @@ export async function adoption(page: PageContext): Promise<Chart> {
   const { items } = await read(dilithiumHistory, { limit: DAYS })
   const points = items.map((day): Point => [day.date, day.dilithiumTxPercent, day.dilithiumAddrPercent])
   return {
-    ...{ id: 'quantum', title: t.quantum.overTime, x: t.words.date, points: points.reverse() },
+    id: 'quantum',
+    title: t.quantum.overTime,
+    x: t.words.date,
+    points: points.reverse(),
     lines: [t.quantum.percentTransactions, t.quantum.percentAddresses],
     csv: csvOf(page, 'quantum'),
   }
@@ -56,7 +65,10 @@ export async function activity(page: PageContext): Promise<Chart> {
   const { items } = await read(dailyStats, { limit: DAYS })
   const points = items.map((day): Point => [day.date, day.tx_count, day.active_addresses, day.new_addresses])
   return {
-    ...{ id: 'activity', title: t.supply.activity, x: t.words.date, points: points.reverse() },
+    id: 'activity',
+    title: t.supply.activity,
+    x: t.words.date,
+    points: points.reverse(),
     lines: [t.words.transactions, t.supply.activeAddresses, t.supply.newAddresses],
     csv: csvOf(page, 'activity'),
   }
@@ -69,7 +81,10 @@ export async function balances(page: PageContext, of: string): Promise<Chart | u
   if (items.length < 2) return undefined
   const points = items.map(({ date, balance }): Point => [date, balance]).reverse()
   return {
-    ...{ id: 'balance', title: t.address.balanceOverTime, x: t.words.date, points },
+    id: 'balance',
+    title: t.address.balanceOverTime,
+    x: t.words.date,
+    points,
     lines: [t.words.balance],
     csv: csvOf(page, 'balance', `?address=${of}`),
     format: (value) => f.amount(String(value)),

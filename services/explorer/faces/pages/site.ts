@@ -33,8 +33,13 @@ import { type OpenApi, pathOf, TRY } from './views/api.js'
 /** Scripts and styles are our own files, and nothing comes from other hosts. */
 const POLICY = [
   "default-src 'none'",
-  ...["script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'", "form-action 'self'"],
-  ...["base-uri 'none'", "frame-ancestors 'none'"],
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
 ].join('; ')
 
 const htmlIn = (locale: Locale): Encoding & { media: Media } => ({
@@ -170,7 +175,10 @@ export class Site implements HttpFace {
     const { language, path } = languageOf(requested)
     const { status, headers, code } = failureAnswer(failure)
     const page = errorPage(failure, {
-      ...{ locale: localeOf(language, acceptLanguage), path, assets: this.#parts.assets, chain },
+      locale: localeOf(language, acceptLanguage),
+      path,
+      assets: this.#parts.assets,
+      chain,
     })
     const others = headers.filter(([name]) => name !== 'content-type' && name !== 'cache-control')
     return {
@@ -212,7 +220,10 @@ export class Site implements HttpFace {
     const own = { locale, base: this.#parts.assets.at('') }
     return this.#parts.reader.answer(suggestions, {
       argument: (name) => (name in own ? own[name as keyof typeof own] : (params.get(name) ?? undefined)),
-      ...{ minChainHeight: '', onDisconnect, authorization: () => '', encoding: JSON_ENCODING },
+      minChainHeight: '',
+      onDisconnect,
+      authorization: () => '',
+      encoding: JSON_ENCODING,
     })
   }
 

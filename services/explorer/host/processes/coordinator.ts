@@ -81,7 +81,9 @@ export class Coordinator {
     this.#numbers = new FeedNumbers(feedBegin, now)
     const leases = (limit: LimitName): Leases<Process> =>
       new Leases({
-        ...{ most: limits[limit], windowMs: MINUTE_MS, now },
+        most: limits[limit],
+        windowMs: MINUTE_MS,
+        now,
         recall: async (holder, client, endsAt) => {
           if (!this.#statuses.has(holder)) return 0
           const recall = (id: number) => ({ kind: 'recall', id, limit, client, endsAt }) as const

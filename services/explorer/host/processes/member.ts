@@ -74,7 +74,11 @@ export class Member {
   limit(name: LimitName, most: number, trustedHops: number): Limiter {
     const { send, logger } = this.#options
     const limit = new LeasedLimit({
-      ...{ name, most, trustedHops, windowMs: MINUTE_MS, now: monotonicMs },
+      name,
+      most,
+      trustedHops,
+      windowMs: MINUTE_MS,
+      now: monotonicMs,
       want: (client, tokens, unused) => {
         send({ kind: 'wanted', limit: name, client, tokens, unused })
       },

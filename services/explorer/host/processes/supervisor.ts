@@ -29,7 +29,8 @@ export async function supervise({ config, logger, signal, args }: ServiceContext
     logger.error({ err: error }, 'cannot combine the metrics of the processes')
   }
   const coordinator = new Coordinator({
-    ...{ onDefect, now: monotonicMs },
+    onDefect,
+    now: monotonicMs,
     limits: { requests: rateLimitPerMinute, broadcasts: broadcastRateLimitPerMinute },
     // Higher than the number of any event of an earlier run, which has far fewer than one per millisecond.
     feedBegin: Date.now(),

@@ -18,7 +18,9 @@ afterEach(() => rm(folder, { recursive: true, force: true }))
 const quiet = () => undefined
 const open = (at = folder) =>
   new DraftCache(at, {
-    ...{ debug: quiet, info: quiet, error: quiet },
+    debug: quiet,
+    info: quiet,
+    error: quiet,
     warn: (fields, message) => void said.push(`${message} ${JSON.stringify(fields)}`),
   })
 

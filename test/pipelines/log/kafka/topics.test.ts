@@ -7,8 +7,10 @@ import { TOPICS } from '../../../../pipelines/log/port.js'
 function brokers(failures: number, type: string): { admin: Admin; looks: () => number } {
   let looks = 0
   const settings = {
-    ...{ 'cleanup.policy': 'delete', 'max.message.bytes': String(2 ** 30) },
-    ...{ 'retention.ms': '-1', 'retention.bytes': '-1' },
+    'cleanup.policy': 'delete',
+    'max.message.bytes': String(2 ** 30),
+    'retention.ms': '-1',
+    'retention.bytes': '-1',
   }
   const configEntries = Object.entries(settings).map(([configName, configValue]) => ({
     configName,

@@ -14,9 +14,21 @@ import {
 import { useDatabase } from '../../../harness/engine.js'
 
 const HEAD: Head = {
-  ...{ position: 3, previous: -1, chain: 'regtest', tipHeight: 1, tipHash: 'ab'.repeat(32), finalHeight: -1 },
-  ...{ epoch: 1, sequence: 3n, disconnected: [], connected: [], blocksBefore: 0, reorgsBefore: 0 },
-  ...{ writtenAt: 1, writer: 0n, reached: false },
+  position: 3,
+  previous: -1,
+  chain: 'regtest',
+  tipHeight: 1,
+  tipHash: 'ab'.repeat(32),
+  finalHeight: -1,
+  epoch: 1,
+  sequence: 3n,
+  disconnected: [],
+  connected: [],
+  blocksBefore: 0,
+  reorgsBefore: 0,
+  writtenAt: 1,
+  writer: 0n,
+  reached: false,
 }
 
 describe('a switch over', () => {

@@ -21,8 +21,12 @@ async function report(height: number): Promise<number> {
   const last = BigInt(await log.last('chain'))
   const index = {
     genesisHash: bytes(node.chain[0]?.hash),
-    ...{ chain: [bytes(node.chain[height]?.hash)], firstHeight: height },
-    ...{ headPosition: last, epoch: 1, goodPosition: last, seenPosition: last },
+    chain: [bytes(node.chain[height]?.hash)],
+    firstHeight: height,
+    headPosition: last,
+    epoch: 1,
+    goodPosition: last,
+    seenPosition: last,
   }
   const value = { kind: Alert_Kind.POISON, topic: 'chain', position: last, reason: 'damaged', index }
   return publish({ case: 'alert', value })

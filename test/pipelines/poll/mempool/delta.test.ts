@@ -35,7 +35,9 @@ describe('the cause that a transaction shows by itself', () => {
 
   it('is a block that contains it, whatever else holds', () => {
     expect(ownCause(entry('a', 'x:0'), confirmed, () => 'other', 9)).toEqual({
-      ...{ reason: 'confirmed', block: 'B', height: 7 },
+      reason: 'confirmed',
+      block: 'B',
+      height: 7,
     })
   })
 

@@ -70,7 +70,11 @@ describe('the poller', () => {
     const delta = (await deltas()).at(-1)!
     expect(
       delta.passed.map(({ txid, fee, vsize, block, blockHeight }) => [
-        ...[hex(txid), fee, vsize, hex(block), blockHeight],
+        hex(txid),
+        fee,
+        vsize,
+        hex(block),
+        blockHeight,
       ]),
     ).toEqual([[late.txid, 700n, late.raw.length, block.hash, 2]])
     expect(delta.left).toMatchObject([{ fee: 1_000n, vsize: seen.raw.length, blockHeight: 2 }])

@@ -170,7 +170,11 @@ describe('POST /api/chat', () => {
     const transport = new DefaultChatTransport<UIMessage>({ api: `${docs.url}/api/chat` })
     const messages: UIMessage[] = [{ id: '1', role: 'user', parts: [{ type: 'text', text: 'How?' }] }]
     const stream = await transport.sendMessages({
-      ...{ chatId: 'c', messages, trigger: 'submit-message', messageId: undefined, abortSignal: undefined },
+      chatId: 'c',
+      messages,
+      trigger: 'submit-message',
+      messageId: undefined,
+      abortSignal: undefined,
     })
     let last: UIMessage | undefined
     for await (const message of readUIMessageStream({ stream })) last = message

@@ -10,16 +10,20 @@ import { passage } from '../fake-worker.js'
 
 const UNREAD = 'guide/start.md'
 const ANYONE = [
-  ...[
-    '/api/docs',
-    '/llms.txt',
-    '/llms-full.txt',
-    '/sitemap.xml',
-    '/api/search?query=x',
-    '/api/search?query=',
-  ],
-  ...['/api/docs/guide/start', '/docs/guide/start.mdx', '/llms.mdx/guide/start', '/guide/start'],
-  ...['/api/docs/no/page', '/docs/no/page.mdx', '/llms.mdx/no/page', '/no/page'],
+  '/api/docs',
+  '/llms.txt',
+  '/llms-full.txt',
+  '/sitemap.xml',
+  '/api/search?query=x',
+  '/api/search?query=',
+  '/api/docs/guide/start',
+  '/docs/guide/start.mdx',
+  '/llms.mdx/guide/start',
+  '/guide/start',
+  '/api/docs/no/page',
+  '/docs/no/page.mdx',
+  '/llms.mdx/no/page',
+  '/no/page',
 ]
 
 /** The service while one page is not read: another process has claimed to parse it. */
@@ -77,7 +81,10 @@ describe('until all pages are read', () => {
     expect(answer.headers.get('cache-control')).toBe('no-store')
     if (answer.headers.get('content-type')?.startsWith('application/json') === true)
       expect(await answer.json()).toEqual({
-        ...{ error: 'Pages are being read', code: 'HW_NOT_READY', pages_read: 3, pages_total: 4 },
+        error: 'Pages are being read',
+        code: 'HW_NOT_READY',
+        pages_read: 3,
+        pages_total: 4,
       })
     else expect(await answer.text()).toContain('3 of 4')
   })

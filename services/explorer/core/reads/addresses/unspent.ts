@@ -86,7 +86,9 @@ function unspentOf(rows: readonly OutputRow[], blocks: CanonicalBlocks): Unspent
   for (const row of visible)
     if (!row.spent)
       unspent.set(keyOf(row), {
-        ...{ txid: row.txid, vout: row.vout, height: row.outputHeight },
+        txid: row.txid,
+        vout: row.vout,
+        height: row.outputHeight,
         value: row.value.toString(),
         isCoinbase: row.isCoinbase,
       })

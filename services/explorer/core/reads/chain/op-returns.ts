@@ -104,12 +104,10 @@ const LEFT_OUT = { data_hex: null, data_text: null, omitted: ['data_hex', 'data_
 
 /** The list with the beginnings of the payloads, for its page. */
 export const opReturnBeginnings = declareRead({
-  ...{
-    name: 'opReturnBeginnings',
-    path: '/op-returns',
-    fresh: 'head',
-    args: { limit: limit(50, 100), offset },
-  },
+  name: 'opReturnBeginnings',
+  path: '/op-returns',
+  fresh: 'head',
+  args: { limit: limit(50, 100), offset },
   answer: windowed(OpReturn),
   async resolve(context, { limit, offset }) {
     const { rows, total } = await windowOf(context, BEGINNING, { limit, offset })

@@ -92,8 +92,12 @@ export const transactionStatus = declareRead({
     const { blocks } = context.chain
     context.validity.finalFrom(height)
     return {
-      ...{ txid: match.row.txid, confirmed: true, block_hash: blocks.hashAt(height), block_height: height },
-      ...{ tx_index: txIndex, timestamp: isoTime(blocks.timeAt(height)) },
+      txid: match.row.txid,
+      confirmed: true,
+      block_hash: blocks.hashAt(height),
+      block_height: height,
+      tx_index: txIndex,
+      timestamp: isoTime(blocks.timeAt(height)),
     }
   },
 })
@@ -162,8 +166,12 @@ export const transactionMerkleProof = declareRead({
     const txids = located.map((each) => each.txid)
     validity.finalFrom(height)
     return {
-      ...{ txid, block_hash: hash, block_height: height, tx_index: txIndex },
-      ...{ merkle_root: merkleRoot(txids), merkle: merkleBranch(txids, txIndex) },
+      txid,
+      block_hash: hash,
+      block_height: height,
+      tx_index: txIndex,
+      merkle_root: merkleRoot(txids),
+      merkle: merkleBranch(txids, txIndex),
     }
   },
 })

@@ -124,17 +124,15 @@ function confirmed(
   if (network === undefined) throw new Error('the network of the chain is unknown')
   const { txid, body, witness, witnessSize, height, txIndex, isDilithium } = row
   const { json, spentFrom } = transactionJson({
-    ...{
-      txid,
-      body,
-      witness: shownWitness(witness, detail),
-      witnessSize,
-      isDilithium,
-      network,
-      full,
-      detail,
-      takes,
-    },
+    txid,
+    body,
+    witness: shownWitness(witness, detail),
+    witnessSize,
+    isDilithium,
+    network,
+    full,
+    detail,
+    takes,
     block: { hash: block.hash, height, txIndex },
     time: block.time,
     coins: decodePrevouts(row.prevouts),
@@ -161,14 +159,21 @@ function unconfirmed(tx: ShownTx, { size, detail }: Pick<Sources, 'size' | 'deta
   const takes = detail && size.takes
   const isTaken = detail?.witness !== false && (takes?.(witness.length) ?? true)
   const { json } = transactionJson({
-    ...{
-      txid,
-      body,
-      witness: shownWitness(isTaken ? witness : undefined, detail),
-      witnessSize: witness.length,
-    },
-    ...{ coins, fee, feeRates: feeRatesOf(tx), isDilithium, network, detail, takes },
-    ...{ block: undefined, time: firstSeen, spends: [], full: true },
+    txid,
+    body,
+    witness: shownWitness(isTaken ? witness : undefined, detail),
+    witnessSize: witness.length,
+    coins,
+    fee,
+    feeRates: feeRatesOf(tx),
+    isDilithium,
+    network,
+    detail,
+    takes,
+    block: undefined,
+    time: firstSeen,
+    spends: [],
+    full: true,
   })
   size.add(json.length)
   return json

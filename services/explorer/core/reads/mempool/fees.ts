@@ -45,7 +45,10 @@ export const mempoolBlocks = declareRead({
     const items = blocks.map(({ txCount, weight, vsize, fees, packages }) => {
       const rate = (at: ProjectedPackage | undefined): string => feeRate(at?.fee ?? 0n, at?.vsize ?? 1)
       return {
-        ...{ txCount, totalVsize: vsize, totalWeight: weight, totalFees: fees.toString() },
+        txCount,
+        totalVsize: vsize,
+        totalWeight: weight,
+        totalFees: fees.toString(),
         minFeeRate: rate(packages[0]),
         medianFeeRate: rate(medianOf(packages, vsize)),
         maxFeeRate: rate(packages.at(-1)),

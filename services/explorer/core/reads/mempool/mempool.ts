@@ -16,7 +16,9 @@ export const mempoolSummary = declareRead({
   resolve({ mempool }) {
     const { vsize, fees, histogram } = mempool.totals()
     return {
-      ...{ txCount: mempool.size, totalVsize: vsize, totalFees: fees.toString() },
+      txCount: mempool.size,
+      totalVsize: vsize,
+      totalFees: fees.toString(),
       feeHistogram: [...histogram],
     }
   },

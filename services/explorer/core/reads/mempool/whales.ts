@@ -18,13 +18,18 @@ const ARGS = {
 /** An alert with the largest sender and recipient, and the numbers of all. */
 const Brief = Type.Object({
   ...WhaleAlert.properties,
-  ...{ from_count: Type.Optional(Type.Integer()), to_count: Type.Optional(Type.Integer()) },
+  from_count: Type.Optional(Type.Integer()),
+  to_count: Type.Optional(Type.Integer()),
 })
 
 /** Declares a read of the alerts of the chain alone, newest first. @param most the number of senders, and of recipients. */
 const confirmedWhales = (name: string, most?: number) =>
   declareRead({
-    ...{ name, path: '/whale-alerts', fresh: 'head', args: ARGS, answer: listed(Brief) },
+    name,
+    path: '/whale-alerts',
+    fresh: 'head',
+    args: ARGS,
+    answer: listed(Brief),
     async resolve(context, { limit, minValue }) {
       const { chain, tables } = context
       const alerting = alertingOf(context, most)
@@ -62,13 +67,11 @@ export const whaleAlerts = declareRead({
 
 /** The same with the largest sender and recipient of each, for pages. */
 export const briefWhaleAlerts = declareRead({
-  ...{
-    name: 'briefWhaleAlerts',
-    path: '/whale-alerts',
-    fresh: 'mempool',
-    args: ARGS,
-    answer: listed(Brief),
-  },
+  name: 'briefWhaleAlerts',
+  path: '/whale-alerts',
+  fresh: 'mempool',
+  args: ARGS,
+  answer: listed(Brief),
   async resolve(context, args) {
     return { items: await alertsOf(context, args, BRIEF, 1), limit: args.limit }
   },

@@ -17,8 +17,10 @@ const SHOWN = 5
 
 /** The parts of a transaction that its card shows. */
 export const CARD: TxDetail = {
-  ...{ inputs: { from: 0, count: SHOWN }, outputs: { from: 0, count: SHOWN } },
-  ...{ witness: false, maxBytes: 128 },
+  inputs: { from: 0, count: SHOWN },
+  outputs: { from: 0, count: SHOWN },
+  witness: false,
+  maxBytes: 128,
 }
 
 /** Returns a transaction of a list, with the beginning of its inputs and outputs. */

@@ -20,8 +20,13 @@ const LARGE = 5
 
 /** The block that a miner could make of an empty mempool: its card is there, so that none moves when the first transaction arrives. */
 const EMPTY_BLOCK: Static<typeof ProjectedBlock> = {
-  ...{ txCount: 0, totalVsize: 0, totalWeight: 0, totalFees: '0' },
-  ...{ minFeeRate: '0', maxFeeRate: '0', medianFeeRate: '0' },
+  txCount: 0,
+  totalVsize: 0,
+  totalWeight: 0,
+  totalFees: '0',
+  minFeeRate: '0',
+  maxFeeRate: '0',
+  medianFeeRate: '0',
 }
 
 /** The first page: the newest state of everything, live. */

@@ -127,7 +127,10 @@ describe('the cache of answers', () => {
     cache.keep('key', answer, on('a'), 0)
     for (const url of ['/1', '/2', '/3', '/4', '/5']) cache.link(answer, url)
     expect(['/before', '/1', '/4', '/5'].map((url) => cache.byUrl(url) === answer)).toEqual([
-      ...[false, true, true, false],
+      false,
+      true,
+      true,
+      false,
     ])
     cache.hit(answer)
     expect(cache.requests).toEqual({ hit: 1, miss: 0 })

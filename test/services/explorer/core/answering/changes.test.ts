@@ -26,7 +26,10 @@ function slowReader(fresh: Freshness) {
   const held: (() => void)[] = []
   let begun = 0
   const read = declareRead({
-    ...{ name: 'things', path: '/things', fresh, args: {} },
+    name: 'things',
+    path: '/things',
+    fresh,
+    args: {},
     answer: Type.Object({ number: Type.Integer({ description: 'counts' }) }),
     resolve: async ({ validity }) => {
       const number = ++begun
@@ -37,13 +40,17 @@ function slowReader(fresh: Freshness) {
     },
   })
   const reader = new Reader({
-    ...{ state, definitions: definitions as unknown as Definitions },
+    state,
+    definitions: definitions as unknown as Definitions,
     tables: new Tables(new AvailableDatabase(db, logger)),
     node: { health: () => Promise.reject(new Error('none')) },
   })
   const ask = async (): Promise<string> => {
     const outcome = await reader.answer(read, {
-      ...{ argument: () => undefined, minChainHeight: '', authorization: () => '', encoding: JSON_ENCODING },
+      argument: () => undefined,
+      minChainHeight: '',
+      authorization: () => '',
+      encoding: JSON_ENCODING,
       onDisconnect: () => undefined,
     })
     return (outcome as Success).answer.body.toString()

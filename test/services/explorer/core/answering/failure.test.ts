@@ -45,7 +45,8 @@ describe('an explorer that has read neither head nor mempool', () => {
     const counted = /_count\{route="\/api\/v1\/blocks",status="503",code="(\w+)"\} 1/.exec(metrics)?.[1]
     expect([call.status, call.details, subscribed.details]).toEqual([
       Code.UNAVAILABLE,
-      ...[body.error, body.error],
+      body.error,
+      body.error,
     ])
     expect(socket.text).toContain(`"error":"${String(body.error)}"`)
     return { status, body: body as unknown, counted, trailers }
@@ -53,15 +54,19 @@ describe('an explorer that has read neither head nor mempool', () => {
 
   it('is not ready if its database is available: it waits for the log', async () => {
     expect(await failures(true, new State())).toMatchObject({
-      ...{ status: 503, body: { error: 'Not ready yet', code: 'HW_NOT_READY' } },
-      ...{ counted: 'HW_NOT_READY', trailers: { code: 'HW_NOT_READY', 'retry-after-ms': '1000' } },
+      status: 503,
+      body: { error: 'Not ready yet', code: 'HW_NOT_READY' },
+      counted: 'HW_NOT_READY',
+      trailers: { code: 'HW_NOT_READY', 'retry-after-ms': '1000' },
     })
   })
 
   it('reports the database first if that is unreachable, whatever else is missing', async () => {
     expect(await failures(false, new State())).toMatchObject({
-      ...{ status: 503, body: { error: 'Database unavailable', code: 'HW_DATABASE_UNAVAILABLE' } },
-      ...{ counted: 'HW_DATABASE_UNAVAILABLE', trailers: { code: 'HW_DATABASE_UNAVAILABLE' } },
+      status: 503,
+      body: { error: 'Database unavailable', code: 'HW_DATABASE_UNAVAILABLE' },
+      counted: 'HW_DATABASE_UNAVAILABLE',
+      trailers: { code: 'HW_DATABASE_UNAVAILABLE' },
     })
   })
 })

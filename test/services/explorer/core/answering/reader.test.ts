@@ -28,12 +28,18 @@ function readerWithoutTables(sources: Sources = {}) {
   state.adopt(NO_CHAIN)
   state.mempoolLoaded()
   const reader = new Reader({
-    ...{ state, definitions: new Definitions({}, logger), tables: new Tables(databaseOf(none)) },
-    ...{ node: { health: none }, ...sources },
+    state,
+    definitions: new Definitions({}, logger),
+    tables: new Tables(databaseOf(none)),
+    node: { health: none },
+    ...sources,
   })
   const ask = async (read: Read, encoding = JSON_ENCODING): Promise<Success> => {
     const outcome = await reader.answer(read, {
-      ...{ argument: () => undefined, minChainHeight: '', authorization: () => '', encoding },
+      argument: () => undefined,
+      minChainHeight: '',
+      authorization: () => '',
+      encoding,
       onDisconnect: () => undefined,
     })
     return outcome as Success
@@ -46,7 +52,10 @@ function readerOfOne() {
   const { ask, state } = readerWithoutTables()
   const made: object[] = []
   const read = declareRead({
-    ...{ name: 'things', path: '/things', fresh: 'mempool', args: {} },
+    name: 'things',
+    path: '/things',
+    fresh: 'mempool',
+    args: {},
     answer: Type.Object({ number: Type.Integer({ description: 'counts' }) }),
     resolve: () => {
       const answer = { number: made.length + 1 }
@@ -69,14 +78,20 @@ function askerOfPairs() {
     two: Type.String({ description: 'any text' }),
   }
   const read = declareRead({
-    ...{ name: 'pairs', path: '/pairs', fresh: 'mempool', args: texts },
+    name: 'pairs',
+    path: '/pairs',
+    fresh: 'mempool',
+    args: texts,
     answer: Type.Object({ one: Type.String({ description: '' }), two: Type.String({ description: '' }) }),
     resolve: (_, { one, two }) => ({ one, two }),
   })
   return async (given: Readonly<Record<string, string>>): Promise<unknown> => {
     const outcome = (await reader.answer(read, {
-      ...{ argument: (name) => given[name], minChainHeight: '', authorization: () => '' },
-      ...{ encoding: JSON_ENCODING, onDisconnect: () => undefined },
+      argument: (name) => given[name],
+      minChainHeight: '',
+      authorization: () => '',
+      encoding: JSON_ENCODING,
+      onDisconnect: () => undefined,
     })) as Success
     return JSON.parse(outcome.answer.body.toString())
   }
@@ -128,7 +143,10 @@ function readerOfTwo() {
   const made: number[] = []
   const gate = { opened: Promise.resolve() }
   const head = declareRead({
-    ...{ name: 'head', path: '/head', fresh: 'head', args: {} },
+    name: 'head',
+    path: '/head',
+    fresh: 'head',
+    args: {},
     answer: Type.Object({ position: Type.Integer({ description: 'of the head' }) }),
     resolve: async ({ chain: { position } }) => {
       made.push(position)
@@ -137,7 +155,10 @@ function readerOfTwo() {
     },
   })
   const both = declareRead({
-    ...{ name: 'both', path: '/both', fresh: 'mempool', args: {} },
+    name: 'both',
+    path: '/both',
+    fresh: 'mempool',
+    args: {},
     answer: Type.Object({
       position: Type.Integer({ description: 'of the head' }),
       size: Type.Integer({ description: 'of the mempool' }),
@@ -179,7 +200,10 @@ describe('an answer that changes with the mempool', () => {
 
 describe('an answer from a database that was dropped', () => {
   const read = declareRead({
-    ...{ name: 'rows', path: '/rows', fresh: 'head', args: {} },
+    name: 'rows',
+    path: '/rows',
+    fresh: 'head',
+    args: {},
     answer: Type.Object({ rows: Type.Integer({ description: 'counts' }) }),
     resolve: async ({ tables }) => ({ rows: (await tables.query('SELECT 1')).length }),
   })
@@ -213,7 +237,10 @@ describe('a content coding', () => {
   it('is used for answers too that the cache does not keep', async () => {
     const { reader, ask } = readerWithoutTables()
     const read = declareRead({
-      ...{ name: 'now', path: '/now', fresh: 'live', args: {} },
+      name: 'now',
+      path: '/now',
+      fresh: 'live',
+      args: {},
       answer: Type.Object({ text: Type.String({ description: 'long' }) }),
       resolve: () => ({ text: 'text '.repeat(1_000) }),
     })

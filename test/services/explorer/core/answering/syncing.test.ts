@@ -19,9 +19,21 @@ const ADDRESS = 'muBcxPrRdbzkvdX3aS7ovfiLgp6QB23rmo'
 
 const viewOf = (reached: boolean, tipHeight = HEIGHT): ChainView => {
   const head: Head = {
-    ...{ position: 7, previous: -1, chain: 'regtest', tipHeight, tipHash: TIP, finalHeight: tipHeight },
-    ...{ epoch: 1, sequence: 7n, disconnected: [], connected: [], blocksBefore: 0, reorgsBefore: 0 },
-    ...{ writtenAt: 1, writer: 0n, reached },
+    position: 7,
+    previous: -1,
+    chain: 'regtest',
+    tipHeight,
+    tipHash: TIP,
+    finalHeight: tipHeight,
+    epoch: 1,
+    sequence: 7n,
+    disconnected: [],
+    connected: [],
+    blocksBefore: 0,
+    reorgsBefore: 0,
+    writtenAt: 1,
+    writer: 0n,
+    reached,
   }
   return new ChainView(head, new Map(), new Map())
 }
@@ -33,7 +45,11 @@ function stateOf(reached: boolean | undefined, nodeHeight?: number): State {
   else
     state.adopt({
       ...NO_CHAIN,
-      ...{ view: viewOf(reached), position: 7, network: REGTEST, height: HEIGHT, tipHash: TIP },
+      view: viewOf(reached),
+      position: 7,
+      network: REGTEST,
+      height: HEIGHT,
+      tipHash: TIP,
     })
   state.mempoolLoaded()
   if (nodeHeight !== undefined) state.nodeSeen = { timeMs: 1, nodeHeight }

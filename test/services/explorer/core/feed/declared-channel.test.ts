@@ -36,16 +36,26 @@ describe('a channel that is declared and listed, and nowhere else named', () => 
       const { event } = channels.blocks
       const declared = [
         declareChannel({
-          ...{ name: 'block-fees', about: 'The fees of a block.', event },
-          ...{ numbering: 'log', history: 4, historyWithRemovals: 8 },
+          name: 'block-fees',
+          about: 'The fees of a block.',
+          event,
+          numbering: 'log',
+          history: 4,
+          historyWithRemovals: 8,
         }),
         declareChannel({
-          ...{ name: 'sightings', about: 'A sighting.', event },
-          ...{ numbering: { remembered: 2 }, history: 3 },
+          name: 'sightings',
+          about: 'A sighting.',
+          event,
+          numbering: { remembered: 2 },
+          history: 3,
         }),
         declareChannel({
-          ...{ name: 'weather', about: 'The weather.', event },
-          ...{ numbering: { after: 'block-fees', everyMs: 1_000 }, history: 3 },
+          name: 'weather',
+          about: 'The weather.',
+          event,
+          numbering: { after: 'block-fees', everyMs: 1_000 },
+          history: 3,
         }),
       ]
       return { ...channels, CHANNELS: [...channels.CHANNELS, ...declared] }
@@ -101,11 +111,19 @@ describe('a channel that is declared and listed, and nowhere else named', () => 
       return numbers.number({ channel: WEATHER, id: '', data: {}, after: after(fees) })?.seq
     }
     expect([weather(0, 1), weather(10, 1), weather(20, 2), weather(1_020, 2)]).toEqual([
-      ...[101, undefined, 102, 103],
+      101,
+      undefined,
+      102,
+      103,
     ])
     expect(numbers.begin).toMatchObject({ sightings: 101, weather: 100 })
     expect(numbers.events.map(({ channel, seq }) => `${channel} ${String(seq)}`)).toEqual([
-      ...['sightings 102', 'sightings 103', 'sightings 104', 'weather 101', 'weather 102', 'weather 103'],
+      'sightings 102',
+      'sightings 103',
+      'sightings 104',
+      'weather 101',
+      'weather 102',
+      'weather 103',
     ])
   })
 

@@ -16,7 +16,10 @@ interface Message {
 
 const tx = (txid: string) => ({ txid, fee: 300n, vsize: 100 })
 const left = (txid: string, reason: PoolLeft_Reason, by = '', blockHeight?: number) => ({
-  ...{ ...tx(txid), reason, by, blockHeight },
+  ...tx(txid),
+  reason,
+  by,
+  blockHeight,
 })
 const NOTHING: MempoolDelta = { entered: [], left: [], passed: [], enteredBefore: 0, leftBefore: 0 }
 
@@ -35,7 +38,11 @@ describe('a change of the mempool', () => {
       { ...NOTHING, txs: ['a', 'b', 'c'] },
       // One change, of which the log has two parts.
       {
-        ...{ enteredBefore: 3, leftBefore: 0, entered: [], passed, txs: ['d'] },
+        enteredBefore: 3,
+        leftBefore: 0,
+        entered: [],
+        passed,
+        txs: ['d'],
         left: [
           left('a', PoolLeft_Reason.CONFIRMED, 'B', 8),
           left('b', PoolLeft_Reason.REPLACED, 'd'),
@@ -44,14 +51,19 @@ describe('a change of the mempool', () => {
       },
       { ...NOTHING, enteredBefore: 5, leftBefore: 4, txs: ['e'] },
       {
-        ...{ ...NOTHING, enteredBefore: 6, leftBefore: 4, txs: [] },
+        ...NOTHING,
+        enteredBefore: 6,
+        leftBefore: 4,
+        txs: [],
         left: [left('d', PoolLeft_Reason.EXPIRED), left('e', PoolLeft_Reason.UNKNOWN)],
       },
     ])
     const arrivals = messages('mempool')
     expect(arrivals.map(({ channel, seq, data }) => [channel, seq, data])).toEqual(
       ['a', 'b', 'c', 'p', 'd', 'e'].map((txid, index) => [
-        ...['mempool', index + 1, { txid, fee: '300', vsize: 100 }],
+        'mempool',
+        index + 1,
+        { txid, fee: '300', vsize: 100 },
       ]),
     )
     const all = messages('mempool-with-removals')
@@ -59,13 +71,24 @@ describe('a change of the mempool', () => {
       Array.from({ length: 12 }, (_, index) => ['mempool', index + 1]),
     )
     expect(all.map(({ data }) => `${data.txid} ${data.removed?.reason ?? 'enters'}`)).toEqual([
-      ...['a enters', 'b enters', 'c enters'],
-      ...['a confirmed', 'b replaced', 'c evicted', 'p enters', 'p confirmed', 'd enters', 'e enters'],
-      ...['d expired', 'e unknown'],
+      'a enters',
+      'b enters',
+      'c enters',
+      'a confirmed',
+      'b replaced',
+      'c evicted',
+      'p enters',
+      'p confirmed',
+      'd enters',
+      'e enters',
+      'd expired',
+      'e unknown',
     ])
     const none = { block_hash: null, block_height: null, replaced_by: null }
     expect(all[3]?.data).toEqual({
-      ...{ txid: 'a', fee: '300', vsize: 100 },
+      txid: 'a',
+      fee: '300',
+      vsize: 100,
       removed: { ...none, reason: 'confirmed', block_hash: 'B', block_height: 8 },
     })
     expect(all[4]?.data.removed).toEqual({ ...none, reason: 'replaced', replaced_by: 'd' })

@@ -108,7 +108,8 @@ describe('a version of the mempool', () => {
     const few = fc.array(
       fc.record({ ...fields, id: fc.nat(40), parents: fc.array(fc.nat(40), { maxLength: 3 }) }),
       {
-        ...{ minLength: 1, maxLength: 40 },
+        minLength: 1,
+        maxLength: 40,
       },
     )
     fc.assert(
@@ -163,8 +164,11 @@ describe('a version of the mempool', () => {
     const chainOf = (first: number) =>
       Array.from({ length: 600 }, (_, index) =>
         txOf({
-          ...{ id: first + index, parents: index === 0 ? [] : [first + index - 1], vsize: 100 },
-          ...{ fee: index % 2 === 0 ? 10n : 50_000n, firstSeen: 1 },
+          id: first + index,
+          parents: index === 0 ? [] : [first + index - 1],
+          vsize: 100,
+          fee: index % 2 === 0 ? 10n : 50_000n,
+          firstSeen: 1,
         } as never),
       )
     const before = MempoolTxs.of([...chainOf(0), ...chainOf(1_000)])

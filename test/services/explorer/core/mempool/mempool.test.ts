@@ -293,7 +293,9 @@ it('reports every transaction and script whose answer changes, over random chang
     const input = { prevTxid: outpoint.slice(0, 64), prevVout: 0, scriptSig: Buffer.alloc(0), sequence: 0 }
     const raw = serializeTx(
       {
-        ...{ version: 2, locktime: made.length, inputs: [{ ...input, witness: [] }] },
+        version: 2,
+        locktime: made.length,
+        inputs: [{ ...input, witness: [] }],
         outputs: [{ value: 1n, script: anyScript() }],
       },
       false,

@@ -35,8 +35,10 @@ function expectNaive(txs: readonly NaiveMempoolTx[], maxWeight: number, most: nu
   for (const [index, { txCount, weight, vsize, fees, packages }] of projected.entries()) {
     const expected = naive[index]!
     expect({ txCount, weight, vsize, fees }).toEqual({
-      ...{ txCount: expected.txids.size, weight: expected.weight },
-      ...{ vsize: expected.vsize, fees: expected.fees },
+      txCount: expected.txids.size,
+      weight: expected.weight,
+      vsize: expected.vsize,
+      fees: expected.fees,
     })
     expect(packages.map((each) => Number(each.fee) / each.vsize)).toEqual(
       [...expected.rates].sort((one, other) => one - other),

@@ -127,8 +127,12 @@ function selectedOf(sql: string, rows: readonly Row<typeof TXS.columns>[]): Buff
   const part = (bytes: Uint8Array, size = bytes.length) => (size <= SMALL ? bytes : Buffer.alloc(0))
   const columns = { ...TXS.columns, body_size: 'u32', witness_size: 'u32', ...PARTS } as const
   const values = rows.map((row) => ({
-    ...{ ...row, body_size: row.body.length, witness_size: row.witness.length },
-    ...{ small_body: part(row.body), small_prevouts: row.prevouts, small_witness: part(row.witness) },
+    ...row,
+    body_size: row.body.length,
+    witness_size: row.witness.length,
+    small_body: part(row.body),
+    small_prevouts: row.prevouts,
+    small_witness: part(row.witness),
   }))
   const chosen = Object.fromEntries(names.map((name) => [name, columns[name as keyof typeof columns]]))
   return Buffer.from(new EncodedRows(table('txs', chosen), values as never).bytes)
@@ -172,7 +176,11 @@ describe('a large transaction', () => {
     expect(found).toMatchObject({ body: large.body, witness: undefined, witnessSize: large.witness.length })
     const confirmed = await confirmationsByTxid(written.tables, await chain, [large.txid])
     expect(confirmed.get(large.txid)).toEqual({
-      ...{ txid: large.txid, height: HEIGHT, blockTag: blockTag(OURS), txIndex: 0, isDilithium: false },
+      txid: large.txid,
+      height: HEIGHT,
+      blockTag: blockTag(OURS),
+      txIndex: 0,
+      isDilithium: false,
     })
     expect(written.read).toEqual(['txs', 'txs'])
     expect(written.bytes).toBeLessThan(500)

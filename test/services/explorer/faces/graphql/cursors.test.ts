@@ -160,7 +160,12 @@ describe('a cursor', () => {
   it('is there for every list that changes, in REST or here', () => {
     const lists = READS.filter(hasCursor).map(({ name }) => name)
     expect(lists).toEqual([
-      ...['blocks', 'blockTransactions', 'addressTransactions', 'addressUtxos', 'richList', 'mempoolTxids'],
+      'blocks',
+      'blockTransactions',
+      'addressTransactions',
+      'addressUtxos',
+      'richList',
+      'mempoolTxids',
       'opReturns',
     ])
   })

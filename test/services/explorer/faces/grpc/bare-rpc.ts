@@ -40,7 +40,8 @@ export async function startBareRpc(
   state.mempoolLoaded()
   const tables = new Tables(new AvailableDatabase(NO_DATABASE, logger))
   const reader = new Reader({
-    ...{ state, tables },
+    state,
+    tables,
     definitions: new Definitions({}, logger),
     node: { health: () => Promise.reject(new NodeUnavailable('there is none')) },
     ...parts,

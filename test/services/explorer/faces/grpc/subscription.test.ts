@@ -179,7 +179,8 @@ describe('a gRPC subscription', () => {
     expect(await first(true, 2)).toMatchObject([
       arrival,
       {
-        ...{ channel: Channel.MEMPOOL, seq: 2n },
+        channel: Channel.MEMPOOL,
+        seq: 2n,
         data: { value: { txid: 'a', removed: { blockHash: 'ab', blockHeight: 7n } } },
       },
     ])

@@ -11,15 +11,15 @@ import { RateLimit } from '../../../../../services/access/rate-limit.js'
 import { type BareServer, sendRaw, startBare } from '../../bare-server.js'
 
 const HEALTH = {
-  ...{
-    status: 'ok',
-    database: 'connected',
-    wsClients: 0,
-    indexerStatus: 'live',
-    tipHeight: 7,
-    nodeHeight: 7,
-  },
-  ...{ tipMatch: true, lastReconciledAt: '', audit: { checkedAt: null, checks: 0, differences: 0 } },
+  status: 'ok',
+  database: 'connected',
+  wsClients: 0,
+  indexerStatus: 'live',
+  tipHeight: 7,
+  nodeHeight: 7,
+  tipMatch: true,
+  lastReconciledAt: '',
+  audit: { checkedAt: null, checks: 0, differences: 0 },
 } as unknown as Health
 /** The description of an API with all reads. */
 const openApi = (): OpenApi =>

@@ -16,8 +16,15 @@ const txidOf = (ordinal: number): string => ordinal.toString(16).padStart(64, '0
 /** A state in which the script has a transaction in each block, which adds one base unit. */
 function stateOf(read: (from: number, to: number) => void = () => undefined) {
   const rowOf = (ordinal: number): ScriptRow => ({
-    ...{ scriptHash: SCRIPT, ordinal, height: ordinal, blockTag: 1, txIndex: 0 },
-    ...{ totalReceived: BigInt(ordinal), totalSent: 0n, unspentCount: ordinal, hasDilithiumSpend: false },
+    scriptHash: SCRIPT,
+    ordinal,
+    height: ordinal,
+    blockTag: 1,
+    txIndex: 0,
+    totalReceived: BigInt(ordinal),
+    totalSent: 0n,
+    unspentCount: ordinal,
+    hasDilithiumSpend: false,
   })
   const tables = {
     scriptRows: (_: string, from: number, to: number) => {

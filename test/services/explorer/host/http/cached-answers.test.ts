@@ -11,15 +11,30 @@ import { until } from '../../../../harness/until.js'
 import { type BareServer, startBare } from '../../bare-server.js'
 
 const HEAD: Head = {
-  ...{ position: 1, previous: 0, chain: 'regtest', tipHeight: 9, tipHash: 'aa', finalHeight: 5 },
-  ...{ epoch: 1, sequence: 1n, disconnected: [], connected: [], blocksBefore: 0, reorgsBefore: 0 },
-  ...{ writtenAt: 1, writer: 1n, reached: true },
+  position: 1,
+  previous: 0,
+  chain: 'regtest',
+  tipHeight: 9,
+  tipHash: 'aa',
+  finalHeight: 5,
+  epoch: 1,
+  sequence: 1n,
+  disconnected: [],
+  connected: [],
+  blocksBefore: 0,
+  reorgsBefore: 0,
+  writtenAt: 1,
+  writer: 1n,
+  reached: true,
 }
 
 /** The state of a chain with this tip. Blocks up to height 5 are final. */
 const chainAt = (height: number, tipHash: string) => ({
   ...NO_CHAIN,
-  ...{ position: height, height, tipHash, view: new ChainView(HEAD, new Map(), new Map()) },
+  position: height,
+  height,
+  tipHash,
+  view: new ChainView(HEAD, new Map(), new Map()),
 })
 
 interface Received {
@@ -38,7 +53,9 @@ describe('answers from memory', () => {
 
   /** The answer about a word depends on it; its height is its length, and long ones repeat it. */
   const words = declareRead({
-    ...{ name: 'words', path: '/word/:word', fresh: 'objects' },
+    name: 'words',
+    path: '/word/:word',
+    fresh: 'objects',
     args: { word: Type.String({ minLength: 1, maxLength: 64 }) },
     answer: Type.Object({ text: Type.String() }),
     async resolve({ validity }, { word }) {

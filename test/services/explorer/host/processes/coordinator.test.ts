@@ -53,7 +53,9 @@ describe('the processes of an explorer', () => {
     started = 0
     processes = []
     coordinator = new Coordinator({
-      ...{ limits: { requests: 10, broadcasts: 3 }, now: () => now, feedBegin: BEGIN },
+      limits: { requests: 10, broadcasts: 3 },
+      now: () => now,
+      feedBegin: BEGIN,
       onDefect: (error) => {
         throw error
       },
@@ -72,7 +74,9 @@ describe('the processes of an explorer', () => {
     const sent: Each['sent'] = []
     const stop = new AbortController()
     const member: Member = new Member({
-      ...{ size: 2, logger: pino({ level: 'silent' }), signal: stop.signal },
+      size: 2,
+      logger: pino({ level: 'silent' }),
+      signal: stop.signal,
       send: (message) => {
         setImmediate(() => {
           if (processes.includes(each)) coordinator.receive(structuredClone(message), process)
@@ -265,13 +269,17 @@ describe('the processes of an explorer', () => {
       await settled()
       const processesOf = { configured: 2, serving: 2 }
       expect(one.member.healthOf(health({ wsClients: 5 }))).toMatchObject({
-        ...{ status: 'ok', wsClients: 9, processes: processesOf },
+        status: 'ok',
+        wsClients: 9,
+        processes: processesOf,
       })
       const failure = { error: 'Not ready yet', code: 'HW_NOT_READY' } as const
       two.member.report(health({ status: 'degraded', ...failure }), true)
       await settled()
       expect(one.member.healthOf(health())).toMatchObject({
-        ...{ status: 'degraded', ...failure, processes: { configured: 2, serving: 1 } },
+        status: 'degraded',
+        ...failure,
+        processes: { configured: 2, serving: 1 },
       })
       expect(two.member.isServedByOthers).toBe(true)
       expect(one.member.isServedByOthers).toBe(false)
@@ -282,7 +290,8 @@ describe('the processes of an explorer', () => {
       exit(two)
       await settled()
       expect(one.member.healthOf(health())).toMatchObject({
-        ...{ status: 'ok', processes: { configured: 2, serving: 1 } },
+        status: 'ok',
+        processes: { configured: 2, serving: 1 },
       })
       const again = await start()
       again.member.report(health({ status: 'degraded', error: 'Not ready yet', code: 'HW_NOT_READY' }), false)

@@ -22,7 +22,9 @@ class Group {
 
   constructor(size: number, most: number) {
     const leases = new Leases<number>({
-      ...{ most, windowMs: WINDOW_MS, now: () => this.now },
+      most,
+      windowMs: WINDOW_MS,
+      now: () => this.now,
       recall: (holder, client, endsAt) =>
         new Promise((resolve) => {
           if (this.frozen.has(holder)) {

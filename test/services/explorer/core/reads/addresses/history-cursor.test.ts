@@ -46,7 +46,11 @@ function pageOf(
   let slots: HistorySlots
   if (before === undefined) {
     const { from, to, unconfirmedFrom, unconfirmedTo } = slotsOf({
-      ...{ page: 1, limit, sort, confirmed, unconfirmed: inMempool.length },
+      page: 1,
+      limit,
+      sort,
+      confirmed,
+      unconfirmed: inMempool.length,
     })
     slots = { from, to, unconfirmed: inMempool.slice(unconfirmedFrom, unconfirmedTo) }
   } else slots = slotsAfter(before, sort, { limit, confirmed, inMempool })

@@ -24,11 +24,21 @@ type Source = Omit<TransactionSource, 'body' | 'witness' | 'witnessSize' | 'txid
 
 const BLOCK = { hash: 'ab'.repeat(32), height: 7, txIndex: 3 }
 const CONFIRMED: Source = {
-  ...{ coins: [], block: BLOCK, time: 1_700_000_000, isDilithium: false, spends: [], full: true },
+  coins: [],
+  block: BLOCK,
+  time: 1_700_000_000,
+  isDilithium: false,
+  spends: [],
+  full: true,
 }
 
 const sourceOf = ({ txid, body, witness }: SerializedTx, source: Source): TransactionSource => ({
-  ...{ ...source, txid, body, witness, witnessSize: witness.length, network },
+  ...source,
+  txid,
+  body,
+  witness,
+  witnessSize: witness.length,
+  network,
 })
 
 /** The same transaction, field by field from the parsed one. */
@@ -38,23 +48,30 @@ function naive(tx: Tx, { block, coins, spends, time, full, isDilithium, fee }: S
   const weight = tx.strippedSize * (network.witnessScale - 1) + tx.size
   const block_height = block?.height ?? null
   return {
-    ...{ txid: tx.txid, block_hash: block?.hash ?? null, block_height, tx_index: block?.txIndex ?? null },
-    ...{ version: tx.version, size: tx.size, vsize: Math.ceil(weight / network.witnessScale), weight },
-    ...{ locktime: String(tx.locktime), is_coinbase: tx.isCoinbase },
+    txid: tx.txid,
+    block_hash: block?.hash ?? null,
+    block_height,
+    tx_index: block?.txIndex ?? null,
+    version: tx.version,
+    size: tx.size,
+    vsize: Math.ceil(weight / network.witnessScale),
+    weight,
+    locktime: String(tx.locktime),
+    is_coinbase: tx.isCoinbase,
     fee: String(fee ?? (tx.isCoinbase ? 0n : values(coins) - values(tx.outputs))),
-    ...{ input_count: tx.inputs.length, output_count: tx.outputs.length },
-    ...{ input_value: String(values(coins)), output_value: String(values(tx.outputs)) },
-    ...{
-      timestamp: new Date(time * 1000).toISOString(),
-      has_witness: tx.hasWitness,
-      is_dilithium: isDilithium,
-    },
+    input_count: tx.inputs.length,
+    output_count: tx.outputs.length,
+    input_value: String(values(coins)),
+    output_value: String(values(tx.outputs)),
+    timestamp: new Date(time * 1000).toISOString(),
+    has_witness: tx.hasWitness,
+    is_dilithium: isDilithium,
     inputs: tx.inputs.map((input, vin) => ({
-      ...{ txid: tx.txid, vin, block_height },
-      ...{
-        prev_txid: tx.isCoinbase ? null : input.prevTxid,
-        prev_vout: tx.isCoinbase ? null : input.prevVout,
-      },
+      txid: tx.txid,
+      vin,
+      block_height,
+      prev_txid: tx.isCoinbase ? null : input.prevTxid,
+      prev_vout: tx.isCoinbase ? null : input.prevVout,
       ...(full ? { script_sig: input.scriptSig.toString('hex') || null } : {}),
       sequence: String(input.sequence),
       ...(full ? { witness: input.witness.map((item) => item.toString('hex')) } : {}),
@@ -67,15 +84,14 @@ function naive(tx: Tx, { block, coins, spends, time, full, isDilithium, fee }: S
       const spend = spends.find(({ prevVout }) => prevVout === vout)
       const address = addressOf(script, network)
       return {
-        ...{
-          txid: tx.txid,
-          vout,
-          block_height,
-          value: String(value),
-          script_pub_key: script.toString('hex'),
-        },
-        ...{ script_type: scriptType(script, network), spent_txid: spend?.txid ?? null },
-        ...{ spent_vin: spend?.vin ?? null },
+        txid: tx.txid,
+        vout,
+        block_height,
+        value: String(value),
+        script_pub_key: script.toString('hex'),
+        script_type: scriptType(script, network),
+        spent_txid: spend?.txid ?? null,
+        spent_vin: spend?.vin ?? null,
         addresses: address === undefined ? [] : [{ address, role: 'recipient' as const }],
       }
     }),
@@ -133,7 +149,10 @@ describe('the JSON of a transaction', () => {
     const { tx } = recorded.find((each) => !each.tx.isCoinbase && each.tx.outputs.length > 1) ?? {}
     if (tx === undefined) throw new Error('the recording has a transaction of two outputs')
     const spends = tx.outputs.map((_, prevVout) => ({
-      ...{ prevVout, height: 20 - prevVout, txid: 'cd'.repeat(32), vin: 0 },
+      prevVout,
+      height: 20 - prevVout,
+      txid: 'cd'.repeat(32),
+      vin: 0,
     }))
     const spentFrom = (some: typeof spends): number =>
       transactionJson(sourceOf(tx, { ...CONFIRMED, spends: some })).spentFrom
@@ -162,7 +181,10 @@ describe('the JSON of a transaction', () => {
   describe('with less than all', () => {
     const long = Buffer.alloc(300, 0x6a)
     const input = (index: number) => ({
-      ...{ prevTxid: 'ee'.repeat(32), prevVout: index, scriptSig: long, sequence: 0 },
+      prevTxid: 'ee'.repeat(32),
+      prevVout: index,
+      scriptSig: long,
+      sequence: 0,
       witness: [Buffer.alloc(40, index)],
     })
     const outputs = [long, Buffer.alloc(128, 1), long].map((script) => ({ value: 5n, script }))

@@ -23,7 +23,8 @@ const P2WPKH = Buffer.from(`0014${'ab'.repeat(20)}`, 'hex')
 
 function unconfirmed(prevTxid: string, outputs: number, fee: bigint): ShownTx {
   const tx = {
-    ...{ version: 2, locktime: 0 },
+    version: 2,
+    locktime: 0,
     inputs: [{ prevTxid, prevVout: 0, scriptSig: Buffer.alloc(0), sequence: 0, witness: [] }],
     outputs: Array.from({ length: outputs }, () => ({ value: 1_000n, script: P2WPKH })),
   }
@@ -37,7 +38,9 @@ describe('the fee rates of unconfirmed transactions', () => {
   const child = unconfirmed(parent.txid, 1, 18_430n)
   const mempool = MempoolTxs.of([parent]).changed([], [child])
   const context = {
-    ...{ chain: { ...NO_CHAIN, network: REGTEST }, mempool, validity: new Validity() },
+    chain: { ...NO_CHAIN, network: REGTEST },
+    mempool,
+    validity: new Validity(),
     size: new AnswerSize(new MakingMemory(), new Cancellation()),
   } as unknown as ReadContext
   const rates = new Map([

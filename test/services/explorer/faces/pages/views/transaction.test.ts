@@ -38,15 +38,14 @@ function unconfirmed({
   fee,
 }: Parts): ShownTx {
   const tx = {
-    ...{ version: 2, locktime: 0 },
+    version: 2,
+    locktime: 0,
     inputs: Array.from({ length: inputs }, (_, index) => ({
-      ...{
-        prevTxid,
-        prevVout: prevVout + index,
-        scriptSig: scriptSig ?? Buffer.alloc(0),
-        sequence: 0,
-        witness: [],
-      },
+      prevTxid,
+      prevVout: prevVout + index,
+      scriptSig: scriptSig ?? Buffer.alloc(0),
+      sequence: 0,
+      witness: [],
     })),
     outputs: outputs.map((script) => ({ value: 1_000n, script })),
   }

@@ -40,7 +40,8 @@ const operationOf = (name: string, document = openapi): any =>
 function argumentsInBody({ requestBody }: any): { name: string; required: boolean; description: string }[] {
   const { required, properties } = requestBody.content['application/json'].schema
   return Object.entries<any>(properties).map(([name, { description }]) => ({
-    ...{ name, required: required.includes(name) as boolean },
+    name,
+    required: required.includes(name) as boolean,
     description: `${String(description).replace(/^./, (first) => first.toUpperCase())}.`,
   }))
 }
@@ -153,14 +154,12 @@ describe('the OpenAPI document', () => {
   it('describes the bodies of failures as they are sent', () => {
     const ajv = new Ajv2020({ strict: false, logger: false })
     const failures: readonly Failure[] = [
-      ...[
-        DATABASE_UNAVAILABLE,
-        NODE_UNAVAILABLE,
-        NOT_READY,
-        OVERLOADED,
-        UNAUTHORIZED,
-        overLimit(7, { name: '', most: 1, windowMs: 1 }),
-      ],
+      DATABASE_UNAVAILABLE,
+      NODE_UNAVAILABLE,
+      NOT_READY,
+      OVERLOADED,
+      UNAUTHORIZED,
+      overLimit(7, { name: '', most: 1, windowMs: 1 }),
       { code: 'HW_SYNCING', message: 'Index is syncing', details: { indexedHeight: -1, nodeHeight: null } },
       { code: 'HW_INVALID_ARGUMENT', message: 'limit must be an integer from 1 to 100' },
       { code: 'HW_URI_TOO_LONG', message: 'URI Too Long' },
