@@ -8,7 +8,7 @@ import { PoolLeft_Reason } from '../../../proto/gen/headwater/events/v1/events_p
 import { blockJson, blockOn, forkAt, grow, tx, type FakeBlock } from './fake-chain.js'
 import { until } from '../../harness/until.js'
 import { log, newPoller, node, useNodeAndLog } from './node-and-log.js'
-import { chainEvents, chainStory, applyChain, mempoolFromLog, hex, nodeEvents } from './read-log.js'
+import { applyChain, chainEvents, chainStory, hex, mempoolFromLog, nodeEvents, removals } from './read-log.js'
 
 const hashes = (chain: readonly FakeBlock[]): string[] => chain.map((block) => block.hash)
 
@@ -355,18 +355,6 @@ describe('a node that fails', () => {
 })
 
 describe('the mempool', () => {
-  async function lefts(): Promise<[string, PoolLeft_Reason, string][]> {
-    return (await nodeEvents(log)).flatMap(({ event }) =>
-      event.case === 'poolDelta'
-        ? event.value.left.map(({ txid, reason, by }): [string, PoolLeft_Reason, string] => [
-            hex(txid),
-            reason,
-            hex(by),
-          ])
-        : [],
-    )
-  }
-
   it('is written with bytes, fee and time, and counted', async () => {
     const a = tx(tx())
     const b = tx(a)
@@ -402,7 +390,7 @@ describe('the mempool', () => {
     node.chain = [...node.chain, blockOn(node.chain, [confirmed, winner])]
     node.relayFees.mempoolminfee = 0.00002
     await poller.pollOnce()
-    expect((await lefts()).sort()).toEqual(
+    expect((await removals(log)).sort()).toEqual(
       [
         [confirmed.txid, PoolLeft_Reason.CONFIRMED, node.chain[1]?.hash],
         [replaced.txid, PoolLeft_Reason.REPLACED, replacement.txid],
@@ -434,7 +422,7 @@ describe('the mempool', () => {
     node.chain = [...node.chain, blockOn(node.chain, [spend])]
     expect(stale).toHaveLength(node.chain.length - 1)
     await poller.pollOnce()
-    expect((await lefts()).map(([, reason, by]) => [reason, by])).toEqual([
+    expect((await removals(log)).map(([, reason, by]) => [reason, by])).toEqual([
       [PoolLeft_Reason.CONFIRMED, (await chainStory(log)).find((line) => line.startsWith('-'))?.slice(1, 65)],
       [PoolLeft_Reason.CONFIRMED, node.chain.at(-1)?.hash],
     ])
@@ -483,7 +471,7 @@ describe('the mempool', () => {
     node.fault = () => undefined
     const raws = node.count('getrawtransaction')
     await newPoller().pollOnce()
-    expect(await lefts()).toEqual([[confirmed.txid, PoolLeft_Reason.CONFIRMED, node.chain[1]?.hash]])
+    expect(await removals(log)).toEqual([[confirmed.txid, PoolLeft_Reason.CONFIRMED, node.chain[1]?.hash]])
     expect(node.count('getrawtransaction')).toBe(raws)
     expect(await mempoolFromLog(log)).toEqual(new Set([kept.txid]))
   })

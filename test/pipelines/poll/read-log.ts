@@ -5,6 +5,7 @@ import {
   NodeEventSchema,
   type ChainEvent,
   type NodeEvent,
+  type PoolLeft_Reason,
 } from '../../../proto/gen/headwater/events/v1/events_pb.js'
 
 export const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
@@ -25,6 +26,13 @@ export async function chainEvents(log: EventLog): Promise<ChainEvent[]> {
 
 export async function nodeEvents(log: EventLog): Promise<NodeEvent[]> {
   return (await records(log, 'node')).map(({ value }) => fromBinary(NodeEventSchema, value))
+}
+
+/** Returns what has left the mempool: txid, reason, and the transaction that replaced it. */
+export async function removals(log: EventLog): Promise<[string, PoolLeft_Reason, string][]> {
+  return (await nodeEvents(log))
+    .flatMap(({ event }) => (event.case === 'poolDelta' ? event.value.left : []))
+    .map(({ txid, reason, by }) => [hex(txid), reason, hex(by)])
 }
 
 /** A line for each event of the chain, in short form: +hash, -hash, epoch; a ! if the state may be published. */

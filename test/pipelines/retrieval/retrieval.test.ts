@@ -102,6 +102,30 @@ describe('without a model', () => {
   })
 })
 
+/** Opens an index and waits until it is complete. */
+async function complete() {
+  const [library, model] = [new FakeLibrary(PAGES), new FakeModel()]
+  const retrieval = await open(library, model)
+  model.come()
+  await ready(retrieval)
+  return { library, model, retrieval }
+}
+
+/** Adds a page, and waits until the model works on it. @returns a function that lets it end. */
+async function beginChange(
+  library: FakeLibrary,
+  model: FakeModel,
+  retrieval: Retrieval,
+): Promise<() => void> {
+  let release = (): void => undefined
+  model.gate = new Promise((resolve) => {
+    release = resolve
+  })
+  library.change([...PAGES, pageOf('/delta', { text: 'A delta.' })])
+  await until('it works on it', () => retrieval.status().embedding.total > 0)
+  return release
+}
+
 describe('with a model', () => {
   it('uses it as soon as it is available, works without it when it fails, and uses it again without embedding anything again', async () => {
     const model = new FakeModel()
@@ -121,10 +145,7 @@ describe('with a model', () => {
   })
 
   it('returns the similarity of any chunk, even beyond the nearest ones', async () => {
-    const model = new FakeModel()
-    const retrieval = await open(new FakeLibrary(PAGES), model)
-    model.come()
-    await ready(retrieval)
+    const { retrieval } = await complete()
     const { similarity, parsed } = await retrieval.lookUp('what a beta is', ({ url }) => url === '/beta')
     for (const { document, score } of parsed.dense ?? []) expect(similarity?.(document)).toBeCloseTo(score, 5)
     const all = Array.from({ length: CHUNKS }, (_, chunk) => similarity?.(chunk) ?? -1)
@@ -147,11 +168,7 @@ describe('with a model', () => {
   })
 
   it('embeds only what has changed; a page that was moved is not embedded again', async () => {
-    const library = new FakeLibrary(PAGES)
-    const model = new FakeModel()
-    const retrieval = await open(library, model)
-    model.come()
-    await ready(retrieval)
+    const { library, model, retrieval } = await complete()
     const [alpha, beta] = PAGES as [Page, Page]
     const changed = pageOf('/alpha', {
       title: 'alpha',
@@ -170,17 +187,8 @@ describe('with a model', () => {
   })
 
   it('answers from the old index until the new one is complete', async () => {
-    const library = new FakeLibrary(PAGES)
-    const model = new FakeModel()
-    const retrieval = await open(library, model)
-    model.come()
-    await ready(retrieval)
-    let release = (): void => undefined
-    model.gate = new Promise((resolve) => {
-      release = resolve
-    })
-    library.change([...PAGES, pageOf('/delta', { text: 'A delta.' })])
-    await until('it works on it', () => retrieval.status().embedding.total > 0)
+    const { library, model, retrieval } = await complete()
+    const release = await beginChange(library, model, retrieval)
     const before = await retrieval.lookUp('delta')
     expect([
       before.ranking,
@@ -194,17 +202,8 @@ describe('with a model', () => {
   })
 
   it('searches the words of a change if the model fails meanwhile', async () => {
-    const library = new FakeLibrary(PAGES)
-    const model = new FakeModel()
-    const retrieval = await open(library, model)
-    model.come()
-    await ready(retrieval)
-    let release = (): void => undefined
-    model.gate = new Promise((resolve) => {
-      release = resolve
-    })
-    library.change([...PAGES, pageOf('/delta', { text: 'A delta.' })])
-    await until('it works on it', () => retrieval.status().embedding.total > 0)
+    const { library, model, retrieval } = await complete()
+    const release = await beginChange(library, model, retrieval)
     model.go()
     release()
     await until('the page is found', async () => first(await retrieval.lookUp('delta')) === '/delta')
@@ -215,11 +214,7 @@ describe('with a model', () => {
   })
 
   it('never shows half a change while pages are added, changed, moved and removed', async () => {
-    const library = new FakeLibrary(PAGES)
-    const model = new FakeModel()
-    const retrieval = await open(library, model)
-    model.come()
-    await ready(retrieval)
+    const { library, retrieval } = await complete()
     let over = false
     let answers = 0
     const client = async (): Promise<void> => {
@@ -314,10 +309,7 @@ describe('embedding many passages', () => {
 
 describe('the index on disk', () => {
   async function build(): Promise<void> {
-    const model = new FakeModel()
-    const retrieval = await open(new FakeLibrary(PAGES), model)
-    model.come()
-    await ready(retrieval)
+    const { retrieval } = await complete()
     await retrieval.settled()
     await retrieval.close()
   }

@@ -2,23 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { PoolLeft_Reason } from '../../../../proto/gen/headwater/events/v1/events_pb.js'
 import { blockOn, tx } from '../fake-chain.js'
 import { log, newPoller, node, useNodeAndLog } from '../node-and-log.js'
-import { hex, nodeEvents } from '../read-log.js'
+import { hex, nodeEvents, removals } from '../read-log.js'
 
 useNodeAndLog()
 
 describe('the poller', () => {
-  async function lefts(): Promise<[string, PoolLeft_Reason, string][]> {
-    return (await nodeEvents(log)).flatMap(({ event }) =>
-      event.case === 'poolDelta'
-        ? event.value.left.map(({ txid, reason, by }): [string, PoolLeft_Reason, string] => [
-            hex(txid),
-            reason,
-            hex(by),
-          ])
-        : [],
-    )
-  }
-
   it('reports transactions lost for an unknown reason if the node does not require higher fees than it relays', async () => {
     for (const relayFees of [node.relayFees, { mempoolminfee: 0.00009 }]) {
       node.relayFees = relayFees
@@ -28,7 +16,7 @@ describe('the poller', () => {
       await poller.pollOnce()
       node.mempool.clear()
       await poller.pollOnce()
-      expect((await lefts()).at(-1)).toEqual([lost.txid, PoolLeft_Reason.UNKNOWN, ''])
+      expect((await removals(log)).at(-1)).toEqual([lost.txid, PoolLeft_Reason.UNKNOWN, ''])
     }
   })
 
@@ -43,7 +31,7 @@ describe('the poller', () => {
     node.mempool.clear()
     node.enter(tx(tx()), 0.00001, 1_000_000_000 + 336 * hours + 1)
     await poller.pollOnce()
-    expect(new Map((await lefts()).map(([txid, reason]) => [txid, reason]))).toEqual(
+    expect(new Map((await removals(log)).map(([txid, reason]) => [txid, reason]))).toEqual(
       new Map([
         [old.txid, PoolLeft_Reason.EXPIRED],
         [child.txid, PoolLeft_Reason.EXPIRED],
