@@ -213,7 +213,7 @@ export const LOOKUPS = {
 
 /** The name of a kind of lookups. */
 export type LookupName = keyof typeof LOOKUPS
-/** What a lookup returns for a key. */
+/** The value of a lookup for a key. */
 export type LookedUp<N extends LookupName> = (typeof LOOKUPS)[N] extends PointLookup<infer V> ? V : never
 
 /** The lookups whose rows lead to keys of another lookup. Lookups of locations lead back to `blockTxs`, but are rare. */
