@@ -71,7 +71,7 @@ export default defineConfig({
         },
       },
       {
-        // Whole processes, killed and waited for: a file uses two thirds of a core, and some wait most of their time.
+        // Whole processes, killed and waited for: two files leave a third of the two cores idle.
         resolve,
         test: {
           ...shared,
@@ -80,7 +80,7 @@ export default defineConfig({
           // As above: loading the modules takes more than a second of processor time for each file.
           isolate: false,
           setupFiles: ['test/harness/report-processes.ts'],
-          maxWorkers: 4,
+          maxWorkers: 3,
           sequence: { groupOrder: 1 },
         },
       },

@@ -90,11 +90,14 @@ export const JOBS: readonly Job[] = [
   test('answers without a language model to judged questions', { JUDGED_ANSWERS: '1' }, 'answers'),
   test('answers from memory during 50 reorganisations', { CACHED_ANSWERS_REORGS: '50' }, 'cached-answers'),
   test(
-    'whole tests of which CI runs a part: controls of chaos, a reorganisation of 400 blocks, statistics of every recorded one',
+    'whole tests of which CI runs a part: controls of chaos, a reorganisation of 400 blocks, statistics of every recorded one, shards, failover, a foreign site',
     { WHOLE_TESTS: '1' },
     'chaos',
     'reorganisation',
     'recorded-statistics',
+    'shards',
+    'failover',
+    'foreign-site',
   ),
   {
     name: 'crashes: 50 rounds of killed processes',
