@@ -1,8 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createHash } from 'node:crypto'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -97,14 +95,5 @@ describe('a data folder', () => {
     await writeFile(join(folder, 'start.pid'), 'nothing')
     expect(await tries(await contestant())).toMatch(/is already running in .*: stop it/)
     letGo()
-  })
-
-  it('is refused while a version that holds it by a socket runs', async () => {
-    const name = createHash('sha256').update(folder).digest('hex').slice(0, 16)
-    const older = createServer((socket) => socket.destroy())
-    await new Promise<void>((resolve) => older.listen(join(tmpdir(), `headwater-${name}.sock`), resolve))
-    await expect(holdFolder(folder)).rejects.toThrow(/is already running in/)
-    await new Promise((resolve) => older.close(resolve))
-    ;(await holdFolder(folder))()
   })
 })
