@@ -7,7 +7,7 @@ import { CannotReplay } from '../../pipelines/materialize/rebuild/replay.js'
 import { childEnvironment, type Config } from '../config.js'
 import { engineUrl, presentEngineUrl } from '../process/discovery.js'
 import { launchScript, Supervised } from '../process/supervised.js'
-import { isSupervised } from '../start/only-one.js'
+import { isSupervised } from '../process/only-one.js'
 
 const STOP_DEADLINE_MS = 30_000
 /** Longer than the longest pause of `npm start` before it restarts its engine. */

@@ -7,7 +7,7 @@ import { childEnvironment } from '../config.js'
 import { runService, untilAborted, type ServiceContext } from '../process/lifecycle.js'
 import { availablePort, EXPLORER_GRPC, EXPLORER_HTTP, hostInUrl, reachable } from '../process/ports.js'
 import { launchScript, Supervised } from '../process/supervised.js'
-import { holdFolder } from './only-one.js'
+import { holdFolder } from '../process/only-one.js'
 
 const LOOK_AGAIN_MS = 100
 /** The time to wait for live data before the ready line: a real node may have a long history, or be unreachable. */

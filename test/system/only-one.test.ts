@@ -4,14 +4,14 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { holdFolder } from '../../services/start/only-one.js'
+import { holdFolder } from '../../services/process/only-one.js'
 import { ROOT } from '../harness/processes.js'
 
 const ROUNDS = 8
 
 /** Tries to hold the folder at each message, and answers with the result. */
 const PROGRAM = `
-  import { holdFolder } from ${JSON.stringify(join(ROOT, 'dist/services/start/only-one.js'))}
+  import { holdFolder } from ${JSON.stringify(join(ROOT, 'dist/services/process/only-one.js'))}
   process.on('message', async (folder) => {
     const answer = await holdFolder(folder).then((letGo) => ((globalThis.kept = letGo), 'held'), (error) => error.message)
     process.send(answer)

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { holdFolder } from '../../../services/start/only-one.js'
+import { holdFolder } from '../../../services/process/only-one.js'
 
 describe('the folder of a supervisor', () => {
   it('is held by one process at a time', async () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FolderInUse } from '../../pipelines/errors.js'
 import { holdFile } from '../../pipelines/log/embedded/record-file.js'
-import { isAlive } from '../process/discovery.js'
+import { isAlive } from './discovery.js'
 
 /** The time to wait for the process id of the holder, which writes it as soon as it has the lock. */
 const HOLDER_MS = 2_000
