@@ -23,14 +23,14 @@ import { until } from '../harness/until.js'
 const ONE_IN = process.env['WHOLE_TESTS'] === '1' ? 1 : 9
 const WHALE = 100_000_000_000n
 
-interface Mempool {
+interface MiningPool {
   readonly name: string
   readonly addresses: readonly string[]
   readonly tags: readonly string[]
   readonly link: string
 }
 
-const POOLS: readonly Mempool[] = [
+const POOLS: readonly MiningPool[] = [
   { name: 'ViaBTC', addresses: [], tags: ['viabtc'], link: 'https://example.com/' },
   { name: 'F2Pool', addresses: [], tags: ['/F2POOL/'], link: '' },
   { name: 'Ant Pool', addresses: [], tags: ['mined by antpool'], link: '' },
@@ -46,7 +46,7 @@ describe('the statistics of the recording', () => {
   let folder: string
   let node: Awaited<ReturnType<typeof startRecordedNode>>
   let pipeline: Pipeline
-  let pools: readonly Mempool[] = POOLS
+  let pools: readonly MiningPool[] = POOLS
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'headwater-definitions-'))

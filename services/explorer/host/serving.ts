@@ -8,7 +8,7 @@ import { Documents } from '../faces/rest/description/documents.js'
 import { restFace } from '../faces/rest/face.js'
 import { websocketFace } from '../faces/websocket/face.js'
 import { ReadAnswers } from '../http/read-answers.js'
-import { Dispatcher } from './http/dispatch.js'
+import { attachFaces, type Dispatcher } from './http/dispatch.js'
 import type { Server } from './http/server.js'
 import type { Metrics } from './metrics.js'
 import type { ExplorerOptions } from './options.js'
@@ -39,17 +39,8 @@ export function servingOf(
     websocketFace(core),
     statusRoutes(core, metricsText),
   ]
-  const dispatcher = new Dispatcher({ faces, reader, answers, defect: core.defect })
+  const dispatcher = attachFaces(server, { faces, reader, answers, metrics, defect: core.defect })
   assertFree(basePath, dispatcher)
-  server.serve({
-    answer: (request) => dispatcher.answer(request),
-    ready: (url, head) => dispatcher.ready(url, head),
-    refusal: (request) => dispatcher.socketRefusal(request),
-    observe: (path, answer, seconds) => {
-      metrics.observe(answer.route ?? dispatcher.patternOf(path), answer, seconds)
-    },
-    protocols: faces.flatMap(({ sockets = [] }) => sockets),
-  })
   const grpc = grpcFace(core, (method, code, seconds) => {
     metrics.observeCall(method, code, seconds)
     if (code === 'INTERNAL') metrics.defect('grpc')

@@ -17,7 +17,7 @@ import { graphqlFace } from '../../../services/explorer/faces/graphql/face.js'
 import { Documents } from '../../../services/explorer/faces/rest/description/documents.js'
 import { restFace } from '../../../services/explorer/faces/rest/face.js'
 import { websocketFace } from '../../../services/explorer/faces/websocket/face.js'
-import { Dispatcher } from '../../../services/explorer/host/http/dispatch.js'
+import { attachFaces } from '../../../services/explorer/host/http/dispatch.js'
 import { Server } from '../../../services/explorer/host/http/server.js'
 import { Metrics } from '../../../services/explorer/host/metrics.js'
 import { statusRoutes } from '../../../services/explorer/host/status.js'
@@ -96,17 +96,8 @@ export async function startBare(parts: Partial<BareParts> = {}): Promise<BareSer
     websocketFace(core),
     statusRoutes(core, () => metrics.text()),
   ]
-  const dispatcher = new Dispatcher({ faces, reader, answers, defect: core.defect })
   const server = new Server()
-  server.serve({
-    answer: (request) => dispatcher.answer(request),
-    ready: (url, head) => dispatcher.ready(url, head),
-    refusal: (request) => dispatcher.socketRefusal(request),
-    observe: (path, answer, seconds) => {
-      metrics.observe(answer.route ?? dispatcher.patternOf(path), answer, seconds)
-    },
-    protocols: faces.flatMap(({ sockets = [] }) => sockets),
-  })
+  attachFaces(server, { faces, reader, answers, metrics, defect: core.defect })
   const port = await server.listen('127.0.0.1', 0)
   const close = (): void => {
     server.close()

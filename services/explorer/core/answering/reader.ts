@@ -56,10 +56,10 @@ export interface ReaderParts {
 /** A request for a read, from any transport. */
 export interface ReadRequest {
   readonly argument: (name: string) => RawArgument
-  /** Value of the header `x-min-chain-height`; empty for none. */
+  /** The height that the client requires, `x-min-chain-height`; empty for none. */
   readonly minChainHeight: string
   readonly onDisconnect: OnDisconnect
-  /** Reads the header `authorization`. Called only before the first await. */
+  /** Returns the credentials of the client, `authorization`; empty for none. Called only before the first await. */
   readonly authorization: () => string
   readonly encoding: Encoding
   /** Counts further requests against the rate limit. @returns a failure if its client has exceeded the limit. */
@@ -294,7 +294,7 @@ export class Reader {
     return this.#now(read, args, request)
   }
 
-  /** Returns whether a header `authorization` allows the reads with `needsToken`. */
+  /** Returns whether the credentials of a client allow the reads with `needsToken`. */
   isAuthorized(authorization: string): boolean {
     return this.#parts.token?.isIn(authorization) !== false
   }
@@ -588,10 +588,10 @@ function syncingFailure(behind: Syncing, chain: ChainState): Failure {
   return { code: 'HW_SYNCING', message: 'Index is syncing', retryMs: 5_000, details: { ...behind }, chain }
 }
 
-/** Parses `x-min-chain-height`. @returns -1 for an empty header. @throws BadArgument. */
-function minHeight(header: string): number {
-  if (header === '') return -1
-  if (!/^\d{1,10}$/.test(header))
+/** Parses `x-min-chain-height`. @returns -1 for an empty text. @throws BadArgument. */
+function minHeight(text: string): number {
+  if (text === '') return -1
+  if (!/^\d{1,10}$/.test(text))
     throw new BadArgument('x-min-chain-height must be an integer from 0 to 9999999999')
-  return Number(header)
+  return Number(text)
 }

@@ -18,6 +18,8 @@ import {
 import { argumentsOfUrl } from '../../http/arguments.js'
 import type { ReadAnswers } from '../../http/read-answers.js'
 import { type Matched, Router } from '../../http/router.js'
+import type { Metrics } from '../metrics.js'
+import type { Server } from './server.js'
 
 export interface DispatcherParts {
   readonly faces: readonly HttpFace[]
@@ -32,6 +34,24 @@ type FaceRoute = Route & { readonly face: HttpFace }
 /** The route of a request, with the form of its answer if it is not JSON. */
 interface Found extends Matched<FaceRoute> {
   readonly encoding?: Encoding
+}
+
+/** Answers the requests of a server with the faces, and records the durations of the answers. @returns the dispatcher. */
+export function attachFaces(
+  server: Server,
+  parts: DispatcherParts & { readonly metrics: Pick<Metrics, 'observe'> },
+): Dispatcher {
+  const dispatcher = new Dispatcher(parts)
+  server.serve({
+    answer: (request) => dispatcher.answer(request),
+    ready: (url, head) => dispatcher.ready(url, head),
+    refusal: (request) => dispatcher.socketRefusal(request),
+    observe: (path, answer, seconds) => {
+      parts.metrics.observe(answer.route ?? dispatcher.patternOf(path), answer, seconds)
+    },
+    protocols: parts.faces.flatMap(({ sockets = [] }) => sockets),
+  })
+  return dispatcher
 }
 
 /** The maximum number of characters of a URL; the longest valid one has a few hundred. */

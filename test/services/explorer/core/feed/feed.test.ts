@@ -65,5 +65,6 @@ describe('the feed', () => {
     await caughtUp
     clearInterval(collecting)
     expect(feed.lastOf('blocks')).toBe(0)
-  })
+    // Without its timer it would wait without end, and the usual limit is ten minutes.
+  }, 60_000)
 })
