@@ -6,11 +6,11 @@ import { Code, type RpcError } from '../../../services/rpc/error.js'
 import { rpcService } from '../../../services/rpc/handlers.js'
 import { startRpcServer } from '../../../services/rpc/server.js'
 
-const CALLS = 10_000
+const CALLS = 3_000
 const AT_ONCE = 50
 const BYTES = 250_000
 
-it('10,000 calls that were cancelled while their responses were sent leave room and memory for others', async () => {
+it('3,000 calls that were cancelled while their responses were sent leave room and memory for others', async () => {
   const service = rpcService(RetrievalService, {
     search: () => ({}),
     passages: () => ({ passages: [{ id: 'x'.repeat(BYTES), similarity: 0.5 }] }),
@@ -39,7 +39,10 @@ it('10,000 calls that were cancelled while their responses were sent leave room 
   // Node closes a connection on which more than 1,000 streams are reset at once; the client connects again.
   expect(outcomes.get(Code.CANCELLED)).toBeGreaterThan(0.9 * CALLS)
   expect(outcomes.get(Code.RESOURCE_EXHAUSTED)).toBeUndefined()
-  expect((await client.passages({})).passages[0]?.id).toHaveLength(BYTES)
+  // The first call may still be sent on the connection that Node is closing.
+  const lastLength = async (): Promise<number | undefined> =>
+    (await client.passages({})).passages[0]?.id.length
+  await expect.poll(lastLength, { timeout: 10_000 }).toBe(BYTES)
   expect(growth).toBeLessThan(256 * 2 ** 20)
   client.close()
   await server.close()
