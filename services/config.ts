@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { MAX_COINS } from '../pipelines/chain/amount.js'
-import { NETWORKS } from '../pipelines/chain/networks.js'
+import { findNetwork, NETWORKS } from '../pipelines/chain/networks.js'
 import { coded, StartRefused, UsageError } from '../pipelines/errors.js'
 import { parseLogUrl } from '../pipelines/log/address.js'
 
@@ -123,6 +123,13 @@ function logUrl(env: string, doc: string): Setting<string | undefined> {
   })
 }
 
+/** Returns the unique name of a chain. @throws UsageError for an unknown name. */
+function networkName(name: string): string {
+  const network = findNetwork(name)
+  if (network !== undefined) return network.name
+  throw new UsageError(`must be one of ${[...NETWORKS.keys()].join(', ')}, got '${name}'`)
+}
+
 function choice<T extends string>(env: string, values: readonly T[], doc: string): Setting<T | undefined>
 function choice<T extends string>(env: string, values: readonly T[], doc: string, fallback: T): Setting<T>
 function choice<T extends string>(
@@ -205,15 +212,12 @@ const SETTINGS = {
     'NODE_DATA_DIR',
     "The node's data directory, if it is on this machine; node health then reports its disk usage.",
   ),
-  chain: {
-    ...choice(
-      'CHAIN',
-      [...NETWORKS.keys()],
-      'The chain that the node must be on: `main`, `test`, `signet` or `regtest`. Not set: any; the chain that the node reports is used.',
-    ),
+  chain: optional(
     // Does not list the networks, so that the table in the README need not change when a network is added.
-    type: 'name of a chain',
-  },
+    { env: 'CHAIN', type: 'name of a chain' },
+    'The chain that the node must be on, such as `btq-main` or `bitcoin-regtest`; `main`, `test`, `signet` and `regtest` are the networks of the Dilithium chain. Not set: any that this version knows, recognised by block 0. A test network with another block 0, or another signet, is followed only if it is named here.',
+    networkName,
+  ),
   logUrl: logUrl(
     'LOG_URL',
     'The event log: `sqlite:///folder` for an embedded log in another folder, or `kafka://host:port,host:port` for Kafka; an appended `/prefix` replaces the topic prefix `headwater`. Not set: embedded, in `DATA_DIR/log`.',

@@ -32,6 +32,7 @@ export function addressOf(script: Buffer, network: Network): string | undefined 
     case 'witness_v1_taproot':
     case 'witness_v2_p2mr':
     case 'witness_unknown':
+    case 'anchor':
       return segwit(script, network.hrp)
     default:
       return undefined
@@ -41,7 +42,9 @@ export function addressOf(script: Buffer, network: Network): string | undefined 
 /** Returns whether a script has an address, without computing it. */
 export function hasAddress(script: Buffer, network: Network): boolean {
   const type = scriptType(script, network)
-  return type.startsWith('witness_') || type === 'scripthash' || type.endsWith('pubkeyhash')
+  return (
+    type.startsWith('witness_') || type === 'scripthash' || type === 'anchor' || type.endsWith('pubkeyhash')
+  )
 }
 
 /** Returns the script that an address pays, in any spelling; undefined if it is malformed or belongs to another network. */

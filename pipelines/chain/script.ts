@@ -12,6 +12,7 @@ export type ScriptType =
   | 'witness_v0_scripthash'
   | 'witness_v1_taproot'
   | 'witness_v2_p2mr'
+  | 'anchor'
   | 'dilithium_pubkey'
   | 'dilithium_pubkeyhash'
   | 'dilithium_multisig'
@@ -33,6 +34,9 @@ export const DILITHIUM_KEY_SIZE = 1312
 
 /** The maximum size of a script that can be spent, by the node's consensus rules. */
 const MAX_SCRIPT_SIZE = 10_000
+
+/** The script of an output that anyone can spend, to raise the fee of its transaction (pay-to-anchor). */
+const ANCHOR = Buffer.from('51024e73', 'hex')
 
 /** The first bytes of a witness commitment: OP_RETURN, a push of 36 bytes, and its four-byte tag. */
 const COMMITMENT_HEADER = Buffer.from('6a24aa21a9ed', 'hex')
@@ -82,8 +86,9 @@ export function witnessProgram(
   return { version: first === 0 ? 0 : first - 0x50, program: script.subarray(2) }
 }
 
-export function scriptType(script: Buffer, { dilithium }: Network): ScriptType {
+export function scriptType(script: Buffer, { dilithium, hasAnchors }: Network): ScriptType {
   if (isScriptHash(script)) return 'scripthash'
+  if (hasAnchors && script.equals(ANCHOR)) return 'anchor'
   const program = witnessProgram(script)
   if (program !== undefined) return witnessType(program.version, program.program.length, dilithium)
   const keyHash = keyHashType(script, dilithium)

@@ -5,7 +5,7 @@ import type {
 } from '../../proto/gen/headwater/events/v1/events_pb.js'
 import type { BlockId } from '../chain/block.js'
 import { hexOf } from '../chain/hash.js'
-import { type Network, NETWORKS } from '../chain/networks.js'
+import { findNetwork, type Network } from '../chain/networks.js'
 import type { LogRecord } from '../log/port.js'
 import { PoisonEvent } from './poison.js'
 
@@ -36,7 +36,7 @@ export function headsOf(events: readonly PositionedEvent[], isReorganising: bool
 
 /** Returns the network of an epoch. @throws PoisonEvent if it is unknown, or differs from the network of earlier epochs. */
 export function chainOf(position: number, name: string, before: Network | undefined): Network {
-  const network = NETWORKS.get(name)
+  const network = findNetwork(name)
   if (network === undefined) throw new PoisonEvent('chain', position, `unknown chain ${name}`)
   if (before !== undefined && before !== network)
     throw new PoisonEvent('chain', position, `chain ${name} after ${before.name}`)

@@ -33,6 +33,8 @@ const ChainInfo = Type.Object({
   chain: Type.String(),
   blocks: Height,
   bestblockhash: Hash,
+  /** The script that blocks of a signet satisfy, as hex; absent in old versions and on other networks. */
+  signet_challenge: Type.Optional(Hex),
   initialblockdownload: Type.Optional(Type.Boolean()),
   /** Height of the lowest block that a pruned node still has; absent if the node keeps all blocks. */
   pruneheight: Type.Optional(Height),

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pause } from '../pause.js'
-import { networkOfNode } from '../chain/networks.js'
+import { networkOfNode, NETWORKS } from '../chain/networks.js'
 import type { BlockId } from '../chain/block.js'
 import type { EventLog } from '../log/port.js'
 import type { Logger } from '../logger.js'
@@ -401,11 +401,16 @@ export class Poller {
    * Determines the node's network.
    * @throws WrongChainError if this version does not know it, or if CHAIN names another network.
    */
-  async #identify({ chain: name }: NodeChainInfo, signal: AbortSignal): Promise<Identity> {
+  async #identify(info: NodeChainInfo, signal: AbortSignal): Promise<Identity> {
     const { node, chain } = this.#options
     const genesisHash = await node.blockHash(0, signal)
-    const network = networkOfNode(name, genesisHash)
-    if (network === undefined) throw this.#wrongChain(name, 'one that this version knows')
+    const found = { nodeName: info.chain, genesisHash, signetChallenge: info.signet_challenge }
+    const network = networkOfNode(found, chain)
+    if (network === undefined)
+      throw new WrongChainError(
+        `the node at ${node.address} follows a chain that is not known: it calls it ${info.chain}, and its block 0 is ${genesisHash}. ` +
+          `Known chains: ${[...NETWORKS.keys()].join(', ')}. Correct NODE_RPC_URL; for a test network that has started over, or another signet, set CHAIN to its name`,
+      )
     if (chain !== undefined && chain !== network.name) throw this.#wrongChain(network.name, chain)
     return { network, genesisHash }
   }

@@ -1,6 +1,6 @@
 import { baseUnitsToCoins } from '../../pipelines/chain/amount.js'
 import { serializeBlock } from '../../pipelines/chain/block.js'
-import { NETWORKS } from '../../pipelines/chain/networks.js'
+import { networkOfNode } from '../../pipelines/chain/networks.js'
 import { parseTx } from '../../pipelines/chain/transaction.js'
 import {
   hashParameter,
@@ -150,7 +150,7 @@ function scanTxOutSet(node: Playback, [action, objects]: Params): unknown {
   if (!Array.isArray(objects)) {
     throw new JsonRpcError(-1, 'scanobjects argument is required for the start action')
   }
-  const network = NETWORKS.get(node.state.chaininfo.chain)
+  const network = networkOfNode({ nodeName: node.state.chaininfo.chain, genesisHash: node.hashAt(0) ?? '' })
   const scripts = new Set(objects.map((object: unknown) => scriptToScan(object, network).toString('hex')))
   const coins = [...node.coins.coins.values()].filter(({ script }) => scripts.has(script))
   return {

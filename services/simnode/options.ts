@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { NETWORKS } from '../../pipelines/chain/networks.js'
+import { findNetwork, NETWORKS } from '../../pipelines/chain/networks.js'
 import { UsageError } from '../../pipelines/errors.js'
 import type { SimnodeOptions } from './node.js'
 
@@ -43,7 +43,7 @@ export function readCommandLine(args: readonly string[], defaultChain = 'regtest
     }
     return value
   }
-  const network = NETWORKS.get(values.chain ?? defaultChain)
+  const network = findNetwork(values.chain ?? defaultChain)
   if (network === undefined) errors.push(`--chain must be one of ${[...NETWORKS.keys()].join(', ')}`)
   const blocks = Math.floor(number('blocks', 200))
   const txsPerBlock = number('txs-per-block', 8)

@@ -29,6 +29,8 @@ export interface PipelineOptions {
   readonly finalityDepth?: number
   readonly rankingTail?: number
   readonly listTail?: number
+  /** The network of a node whose block 0 is of no known chain. */
+  readonly chain?: string
   /** Additional parts of the explorer. */
   readonly explorer?: Partial<ExplorerOptions>
   /** Creates tables instead of copying those of the shared engine's template. */
@@ -181,7 +183,7 @@ export async function getAnswer(
 function newPoller(options: PipelineOptions, log: EventLog): Poller {
   const logger = pino({ level: process.env['TEST_LOG'] ?? 'silent' })
   const node = new NodeClient(options.nodeUrl, { timeoutMs: 10_000 })
-  return new Poller({ node, log, logger, pollIntervalMs: 1000, inFlight: 4 })
+  return new Poller({ node, log, logger, chain: options.chain, pollIntervalMs: 1000, inFlight: 4 })
 }
 
 function newMaterializer(options: PipelineOptions, db: Database, log: EventLog): Materializer {

@@ -19,6 +19,8 @@ import { Pipeline } from '../../harness/pipeline.js'
 /** It shares no value with any network of the table except the name that its node uses, as nodes of other coins do. */
 const COIN: Network = {
   name: 'imaginary',
+  coin: { name: 'Imaginary', unit: 'IMG', baseUnit: 'bit' },
+  isTest: false,
   nodeName: 'main',
   // SHA3-256 of the header of the simulator's block 0.
   genesisHash: '887f9a635dbb40bdbd15f1a96c600b9505c236e2c5aac3f8b80641a9bbdf7b6c',
@@ -26,6 +28,8 @@ const COIN: Network = {
   witnessScale: 3,
   maxBlockWeight: 1_000_000,
   blockSpacing: 150,
+  retarget: { interval: 10 },
+  hasAnchors: true,
   firstSubsidy: 1_234_567_890n,
   halvingInterval: 12,
   maxSupply: 4_200_000_000_000_000n,
@@ -159,8 +163,8 @@ describe('an imaginary coin, defined by one object of the table', () => {
     const client = new NodeClient(node.url)
     expect(await client.chainInfo()).toMatchObject({ chain: 'main' })
     const options = { node: client, log: pipeline.log, pollIntervalMs: 1000, inFlight: 1 }
-    const poller = new Poller({ ...options, chain: 'main', logger: pino({ level: 'silent' }) })
-    await expect(poller.pollOnce()).rejects.toThrow('follows chain imaginary, not main')
+    const poller = new Poller({ ...options, chain: 'btq-main', logger: pino({ level: 'silent' }) })
+    await expect(poller.pollOnce()).rejects.toThrow('follows chain imaginary, not btq-main')
     client.close()
   })
 

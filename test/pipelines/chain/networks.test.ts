@@ -3,8 +3,10 @@ import { addressOf, decodeAddress } from '../../../pipelines/chain/address.js'
 import { blockHash, parseBlock, serializeHeader } from '../../../pipelines/chain/block.js'
 import { hasDilithiumSignature } from '../../../pipelines/chain/dilithium.js'
 import {
+  BITCOIN_MAIN,
+  BITCOIN_SIGNET,
+  BITCOIN_TESTNET3,
   MAIN,
-  type Network,
   networkNamed,
   networkOfNode,
   NETWORKS,
@@ -35,43 +37,42 @@ describe('the table of networks', () => {
   it('finds every network by its name and by its node, and no other', () => {
     for (const [name, network] of NETWORKS) {
       expect(network.name).toBe(name)
-      expect(networkOfNode(network.nodeName, network.genesisHash)).toBe(network)
+      expect(networkOfNode(network)).toBe(network)
     }
-    expect(networkOfNode('testnet4', MAIN.genesisHash)).toBeUndefined()
+    expect(networkOfNode({ ...MAIN, nodeName: 'testnet4' })).toBeUndefined()
     expect(() => networkNamed('constructor')).toThrow('unknown chain constructor')
   })
 
-  it('returns the test network with another block 0 by its name', () => {
-    expect(networkOfNode('test', 'ab'.repeat(32))).toBe(TEST)
+  it('finds networks of the Dilithium chain by the names of earlier versions', () => {
+    expect(['main', 'test', 'signet', 'regtest'].map(networkNamed)).toEqual([MAIN, TEST, SIGNET, REGTEST])
+  })
+
+  it('returns a chain with another block 0 only if it is a test network that CHAIN names', () => {
+    const restarted = { nodeName: 'test', genesisHash: 'ab'.repeat(32) }
+    expect(networkOfNode(restarted)).toBeUndefined()
+    expect(networkOfNode(restarted, 'btq-test')).toBe(TEST)
+    expect(networkOfNode(restarted, 'bitcoin-testnet3')).toBe(BITCOIN_TESTNET3)
+    expect(networkOfNode(restarted, 'bitcoin-signet')).toBeUndefined()
+    expect(networkOfNode({ ...restarted, nodeName: 'main' }, 'bitcoin-main')).toBeUndefined()
+  })
+
+  it('recognises another signet by its challenge, which has the block 0 of the public one', () => {
+    const own = { ...BITCOIN_SIGNET, signetChallenge: '51' }
+    expect(networkOfNode(own)).toBeUndefined()
+    expect(networkOfNode(own, 'bitcoin-signet')).toBe(BITCOIN_SIGNET)
+    expect(networkOfNode({ ...own, signetChallenge: undefined })).toBe(BITCOIN_SIGNET)
   })
 })
 
-/** Bitcoin: a coin without Dilithium whose figures are well known. */
-const BITCOIN: Network = {
-  name: 'bitcoin',
-  nodeName: 'main',
-  genesisHash: '000000000019d6689c085ae165831e934ff763ae46a2a6c172b3f1b60a8ce26f',
-  blockHash: ['sha256', 'sha256'],
-  witnessScale: 4,
-  maxBlockWeight: 4_000_000,
-  blockSpacing: 600,
-  firstSubsidy: 5_000_000_000n,
-  halvingInterval: 210_000,
-  maxSupply: 2_100_000_000_000_000n,
-  hrp: 'bc',
-  p2pkh: 0,
-  p2sh: 5,
-}
-
-describe('Bitcoin as an object of the table', () => {
-  it('has Bitcoin’s block 0', () => {
+describe('Bitcoin', () => {
+  it('has its block 0', () => {
     const raw =
       `01000000${'00'.repeat(32)}3ba3edfd7a7b12b27ac72c3e67768f617fc81bc3888a51323a9fb8aa4b1e5e4a29ab5f49ffff001d1dac2b7c` +
       `010100000001${'00'.repeat(32)}ffffffff4d04ffff001d0104455468652054696d65732030332f4a616e2f32303039204368616e63656c6c6f72` +
       '206f6e206272696e6b206f66207365636f6e64206261696c6f757420666f722062616e6b73ffffffff0100f2052a01000000434104678afdb0fe55' +
       '48271967f1a67130b7105cd6a828e03909a67962e0ea1f61deb649f6bc3f4cef38c4f35504e51ec112de5c384df7ba0b8d578a4c702b6bf11d5fac00000000'
-    const block = parseBlock(Buffer.from(raw, 'hex'), BITCOIN)
-    expect(block).toMatchObject({ hash: BITCOIN.genesisHash, size: 285, weight: 1140 })
+    const block = parseBlock(Buffer.from(raw, 'hex'), BITCOIN_MAIN)
+    expect(block).toMatchObject({ hash: BITCOIN_MAIN.genesisHash, size: 285, weight: 1140 })
     expect(block.txs[0]?.txid).toBe('4a5e1e4baab89f3a32518a88c31bc87f618f76673e2cc77ab2127b7afdeda33b')
   })
 
@@ -95,17 +96,17 @@ describe('Bitcoin as an object of the table', () => {
     ],
   ])('spells %s, of type %s, as %s', (hex, type, address) => {
     const script = Buffer.from(hex, 'hex')
-    expect(scriptType(script, BITCOIN)).toBe(type)
-    expect(addressOf(script, BITCOIN)).toBe(address)
-    expect(decodeAddress(address, BITCOIN)).toEqual({ script, isDilithiumSpelling: false })
+    expect(scriptType(script, BITCOIN_MAIN)).toBe(type)
+    expect(addressOf(script, BITCOIN_MAIN)).toBe(address)
+    expect(decodeAddress(address, BITCOIN_MAIN)).toEqual({ script, isDilithiumSpelling: false })
     expect(decodeAddress(address, MAIN)).toBeUndefined()
   })
 
   it('counts weights in quarters and halves the subsidy every 210,000 blocks', () => {
-    const weight = weightOf({ strippedSize: 113, size: 222 }, BITCOIN)
-    expect([weight, vsizeOf(weight, BITCOIN)]).toEqual([561, 141])
+    const weight = weightOf({ strippedSize: 113, size: 222 }, BITCOIN_MAIN)
+    expect([weight, vsizeOf(weight, BITCOIN_MAIN)]).toEqual([561, 141])
     const heights = [0, 209_999, 210_000, 64 * 210_000 - 1, 64 * 210_000]
-    expect(heights.map((height) => subsidy(height, BITCOIN))).toEqual([
+    expect(heights.map((height) => subsidy(height, BITCOIN_MAIN))).toEqual([
       5_000_000_000n,
       5_000_000_000n,
       2_500_000_000n,
@@ -116,8 +117,8 @@ describe('Bitcoin as an object of the table', () => {
 
   it('knows neither Dilithium nor P2MR', () => {
     const p2mr = Buffer.from(`5220${'11'.repeat(32)}`, 'hex')
-    expect(scriptType(p2mr, BITCOIN)).toBe('witness_unknown')
-    expect(scriptType(Buffer.from(`76a914${'11'.repeat(20)}88bb`, 'hex'), BITCOIN)).toBe('nonstandard')
+    expect(scriptType(p2mr, BITCOIN_MAIN)).toBe('witness_unknown')
+    expect(scriptType(Buffer.from(`76a914${'11'.repeat(20)}88bb`, 'hex'), BITCOIN_MAIN)).toBe('nonstandard')
     const leaf = Buffer.concat([
       Buffer.from('4d2005', 'hex'),
       Buffer.alloc(1312, 7),
@@ -131,7 +132,7 @@ describe('Bitcoin as an object of the table', () => {
       sequence: 0,
       witness,
     }
-    expect([MAIN, BITCOIN].map((network) => hasDilithiumSignature(input, p2mr, network))).toEqual([
+    expect([MAIN, BITCOIN_MAIN].map((network) => hasDilithiumSignature(input, p2mr, network))).toEqual([
       true,
       false,
     ])

@@ -38,6 +38,16 @@ export function useNodeAndLog(timeoutMs = 10_000): void {
   })
 }
 
+/** Returns a poller of the chain of the tests, whose block 0 is of no known network. */
 export function newPoller(options: Partial<PollerOptions> = {}): Poller {
-  return new Poller({ node: client, log, pollIntervalMs: 1000, logger: quiet, inFlight: 4, ...options })
+  const chain = 'btq-regtest'
+  return new Poller({
+    node: client,
+    log,
+    chain,
+    pollIntervalMs: 1000,
+    logger: quiet,
+    inFlight: 4,
+    ...options,
+  })
 }

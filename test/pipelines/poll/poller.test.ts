@@ -208,16 +208,18 @@ describe('the poller refuses', () => {
     node.chain = grow([], 9)
     await expect(poller.pollOnce()).rejects.toThrow(/a different block 0 than the log .* set NODE_RPC_URL/)
     await expect(newPoller().run(new AbortController().signal)).rejects.toThrow(
-      /the log contains chain regtest/,
+      /the log contains chain btq-regtest/,
     )
     expect(await chainStory(log)).toEqual(before)
   })
 
   it('a node on another network than the configuration or the log', async () => {
-    await expect(newPoller({ chain: 'main' }).pollOnce()).rejects.toThrow(/follows chain regtest, not main/)
+    await expect(newPoller({ chain: 'btq-main' }).pollOnce()).rejects.toThrow(/chain that is not known/)
     await level(newPoller())
     node.chainName = 'test'
-    await expect(newPoller().pollOnce()).rejects.toThrow(/the log contains chain regtest/)
+    await expect(newPoller({ chain: 'btq-test' }).pollOnce()).rejects.toThrow(
+      /the log contains chain btq-regtest .* follows btq-test/,
+    )
   })
 
   it('to write after a newer poller has started', async () => {

@@ -30,6 +30,7 @@ beforeEach(async () => {
   client = new NodeClient(node.url, { backoff: { firstMs: 1, maxMs: 2 }, onAttempt: metrics.attempted })
   poller = new Poller({
     node: client,
+    chain: 'btq-regtest',
     pollIntervalMs: 1000,
     logger: quiet,
     inFlight: 4,

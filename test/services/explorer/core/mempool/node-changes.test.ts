@@ -24,7 +24,11 @@ describe('changes of the node', () => {
 
   beforeAll(async () => {
     node = await FakeNode.start(grow([], 8))
-    pipeline = await Pipeline.start({ nodeUrl: node.url, engineUrl: inject('engineUrl') })
+    pipeline = await Pipeline.start({
+      nodeUrl: node.url,
+      engineUrl: inject('engineUrl'),
+      chain: 'btq-regtest',
+    })
     await pipeline.level()
   })
   afterAll(async () => {
