@@ -90,9 +90,12 @@ export const JOBS: readonly Job[] = [
   test('answers without a language model to judged questions', { JUDGED_ANSWERS: '1' }, 'answers'),
   test('answers from memory during 50 reorganisations', { CACHED_ANSWERS_REORGS: '50' }, 'cached-answers'),
   test(
-    'whole tests of which CI runs a part: controls of chaos, a reorganisation of 400 blocks, statistics of every recorded one, shards, failover, a foreign site',
+    'whole tests of which CI runs a part: controls of chaos, a reorganisation of 400 blocks, statistics of every recorded one, shards, failover, a foreign site, a second database on Kafka',
     { WHOLE_TESTS: '1' },
     'chaos',
+    'kafka-materializers',
+    'rankings',
+    'successor',
     'reorganisation',
     'recorded-statistics',
     'shards',

@@ -6,7 +6,7 @@ import { type Simnode, startSimnode } from '../../services/simnode/node.js'
 import { type Answer, getAnswer, Pipeline } from '../harness/pipeline.js'
 import { until } from '../harness/until.js'
 
-const REORGS = Number(process.env['CACHED_ANSWERS_REORGS'] ?? 3)
+const REORGS = Number(process.env['CACHED_ANSWERS_REORGS'] ?? 2)
 const FINALITY = 20
 /** Every fifth reorganisation goes below the final height. */
 const depthOf = (round: number): number => (round % 5 === 4 ? FINALITY + 4 : 1 + (round % 5))

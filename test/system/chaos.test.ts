@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { CONTROLS } from '../chaos/controls.js'
 import { WITHOUT_KAFKA } from '../harness/without-kafka.js'
+import { IS_WHOLE } from '../harness/whole.js'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 
@@ -34,11 +35,11 @@ function chaos(
 
 // A round takes up to two minutes beside eight busy loops.
 describe('chaos', { timeout: 30 * 60_000 }, () => {
-  it('survives 3 rounds on the embedded log', async () => {
+  it('survives 2 rounds on the embedded log', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'headwater-chaos-'))
-    const options = ['--seed', '2026', '--rounds', '3', '--condition', 'single records']
+    const options = ['--seed', '2026', '--rounds', '2', '--condition', 'single records']
     const { status, lines } = await chaos(options, folder)
-    expect(lines.at(-1)).toBe('ok   chaos: 3 rounds of seed 2026 on embedded')
+    expect(lines.at(-1)).toBe('ok   chaos: 2 rounds of seed 2026 on embedded')
     expect(status).toBe(0)
     // It leaves nothing behind; a file system that is still mounted there would keep its folder from being removed.
     rmdirSync(folder)
@@ -70,9 +71,7 @@ describe('chaos', { timeout: 30 * 60_000 }, () => {
       return lines
     }
     // Each takes as long as a round.
-    const others = Object.keys(CONTROLS).filter(
-      (name) => name !== 'fence' && process.env['WHOLE_TESTS'] === '1',
-    )
+    const others = Object.keys(CONTROLS).filter((name) => name !== 'fence' && IS_WHOLE)
     for (const name of others) await missed('--without', name)
     const lines = await missed('--without', 'fence', '--keep')
     expect(lines.filter((line) => line.includes('/whale-alerts: transaction')).length).toBeGreaterThan(0)

@@ -303,6 +303,7 @@ describe('an explorer of several processes', () => {
       if (signal === 'SIGTERM') expect(explorer.report()).toContain('exited with 0')
       await until('none of them is left', () => pids.every((pid) => !existsSync(`/proc/${String(pid)}`)))
       for (const each of [port, grpcPort]) await assertPortFree(each, '127.0.0.1', 'a test')
+      if (signal === 'SIGTERM') break
       explorer = newProcess('explorer').start()
       await serving(PROCESSES)
     }

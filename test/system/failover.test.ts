@@ -5,9 +5,9 @@ import { TcpProxy } from '../chaos/tcp-proxy.js'
 import { getAnswer, Pipeline } from '../harness/pipeline.js'
 import { Shards } from '../harness/shards.js'
 import { until } from '../harness/until.js'
+import { IS_WHOLE } from '../harness/whole.js'
 
 /** In CI one failure is tested with processes, and the others by test/pipelines/tables/connection/servers.test.ts. */
-const IS_WHOLE = process.env['WHOLE_TESTS'] === '1'
 
 /** Reads that ask the database each time: different objects, which no cache has. */
 const unusedTx = (number: number): string => `/tx/${number.toString(16).padStart(64, '0')}`

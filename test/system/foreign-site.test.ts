@@ -9,12 +9,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openContent, type Content } from '../../pipelines/content/store.js'
 import { chunksOf } from '../../pipelines/retrieval/index/chunk.js'
 import { until } from '../harness/until.js'
+import { IS_WHOLE } from '../harness/whole.js'
 
 /** The documentation of the AI SDK, as its package contains it: a site that was written for other software. */
 const SITE = join('node_modules', 'ai', 'docs')
 
 /** In CI, the words of every third page are compared. */
-const ONE_IN = process.env['WHOLE_TESTS'] === '1' ? 1 : 3
+const ONE_IN = IS_WHOLE ? 1 : 3
 
 /** Properties that say how a component looks, or where it leads. */
 const DESIGN = /^(?:href|link|src\w*|size|width|height|shape|className|type|prompt|showTemp)$/

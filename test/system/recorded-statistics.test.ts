@@ -18,9 +18,10 @@ import { baseUnits } from '../harness/node-json.js'
 import { Pipeline } from '../harness/pipeline.js'
 import { type Frame, readFrames, readOracles, TIMELINE } from '../harness/recording.js'
 import { until } from '../harness/until.js'
+import { IS_WHOLE } from '../harness/whole.js'
 
 /** The part of the reorganisations before and after which everything is compared: one in so many. */
-const ONE_IN = process.env['WHOLE_TESTS'] === '1' ? 1 : 9
+const ONE_IN = IS_WHOLE ? 1 : 9
 const WHALE = 100_000_000_000n
 
 interface MiningPool {

@@ -7,10 +7,10 @@ import { buildChain, forkAt, type SimChain } from '../../services/simnode/chain/
 import type { SimTx } from '../../services/simnode/chain/sim-tx.js'
 import { expectSameRows } from '../harness/clean-index.js'
 import { Pipeline } from '../harness/pipeline.js'
+import { IS_WHOLE } from '../harness/whole.js'
 
 const COIN = 100_000_000n
 const FINALITY = 20
-const IS_WHOLE = process.env['WHOLE_TESTS'] === '1'
 /** The number of blocks of the deepest reorganisation. */
 const DEEP = IS_WHOLE ? 400 : 60
 /** The number of addresses whose answers are compared in CI; the rows of all are compared. */
@@ -168,7 +168,7 @@ describe('reorganisations', () => {
     expect((await pipeline.get(`/block/${'ab'.repeat(32)}`)).status).toBe(404)
   })
 
-  it('confirm a transaction again at the same height and another index', async () => {
+  it.runIf(IS_WHOLE)('confirm a transaction again at the same height and another index', async () => {
     const chain = buildChain({ seed: 'index', blocks: 30 })
     const [one, two] = [payment(chain, 3), payment(chain, 4)]
     chain.mine({ txs: [one, two] })
@@ -185,7 +185,7 @@ describe('reorganisations', () => {
     })
   })
 
-  it('undo the spends of a replaced block', async () => {
+  it.runIf(IS_WHOLE)('undo the spends of a replaced block', async () => {
     const chain = buildChain({ seed: 'undone', blocks: 30 })
     const pays = payment(chain, 3)
     const [input] = pays.inputs
@@ -208,7 +208,7 @@ describe('reorganisations', () => {
     })
   })
 
-  it('lead back to a branch that was left before', async () => {
+  it.runIf(IS_WHOLE)('lead back to a branch that was left before', async () => {
     const chain = buildChain({ seed: 'back', blocks: 25 })
     const first = chain.mine({ txs: [payment(chain, 3)] })
     world = await World.of(chain)

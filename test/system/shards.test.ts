@@ -16,8 +16,8 @@ import { Pipeline } from '../harness/pipeline.js'
 import { applySharded, rowsOfShards, Shards } from '../harness/shards.js'
 import { until } from '../harness/until.js'
 import { pathsOfReads } from '../services/explorer/read-paths.js'
+import { IS_WHOLE } from '../harness/whole.js'
 
-const IS_WHOLE = process.env['WHOLE_TESTS'] === '1'
 const BLOCKS = 110
 const DEPTH = 12
 

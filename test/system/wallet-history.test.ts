@@ -68,11 +68,11 @@ describe('histories, on a chain with reorganisations', () => {
   it('are read by cursors as by pages, in both orders', async () => {
     node.simulation.enter(12)
     await level()
-    for (const [address] of busiest().slice(0, 4)) {
+    for (const [address] of busiest().slice(0, 2)) {
       for (const sort of ['asc', 'desc']) {
         const whole = (await pipeline.get(`/address/${address}/txs?limit=100&sort=${sort}`)).body
         expect(whole.total).toBeLessThanOrEqual(100)
-        for (const limit of [1, 3, 7]) {
+        for (const limit of [2, 7]) {
           const { items } = await readAll(`/address/${address}/txs?sort=${sort}&`, limit)
           expect(items, `${address} ${sort} ${String(limit)}`).toEqual(whole.items)
         }
