@@ -42,8 +42,9 @@ export class NaiveState {
           // The outputs of genesis and data outputs are unspendable.
           if (block.height === 0 || script.startsWith('6a') || output.script.length > 10_000) return
           const coin = { txid: tx.txid, vout, script, value: output.value, height: block.height }
+          // BIP 30: the coinbase of an earlier block again. The output of the first one never existed, if it is unspent.
+          this.supply += output.value - (this.#coins.get(outpoint(tx.txid, vout))?.value ?? 0n)
           this.#coins.set(outpoint(tx.txid, vout), coin)
-          this.supply += output.value
           row(script, output.value, 0n)
         })
       })

@@ -19,12 +19,16 @@ export interface Closing {
   readonly extraNonce: Buffer
   /** Returns the coinbase outputs before the witness commitment. @param reward subsidy and fees, base units. */
   readonly payout: (reward: bigint) => readonly TxOutput[]
+  /** The coinbase of an earlier block, to be repeated instead of a new one (BIP 30). */
+  readonly repeated?: SimTx | undefined
 }
 
 export interface ClosedBlock {
   readonly hash: string
   readonly raw: Buffer
   readonly txs: readonly SimTx[]
+  /** The unspent outputs that its coinbase replaced. */
+  readonly overwritten: readonly Coin[]
 }
 
 const BLOCK_VERSION = 0x20000000
@@ -78,10 +82,11 @@ export class BlockDraft {
     this.txs.length = 0
   }
 
-  /** Adds the coinbase, finds a nonce and serialises the block. */
+  /** Adds the coinbase, finds a nonce and serialises the block. @throws, without a change, if its coinbase cannot be repeated. */
   close(closing: Closing): ClosedBlock {
-    const coinbase = this.#coinbase(closing)
-    addOutputs(this.coins, coinbase, this.height)
+    const coinbase =
+      closing.repeated === undefined ? this.#coinbase(closing) : this.#repeatable(closing.repeated)
+    const overwritten = addOutputs(this.coins, coinbase, this.height)
     const txs = [coinbase, ...this.txs]
     const header = mineHeader(this.network, {
       version: closing.version ?? BLOCK_VERSION,
@@ -93,7 +98,18 @@ export class BlockDraft {
     })
     const count = new ByteWriter().compactSize(txs.length).finish()
     const raw = Buffer.concat([header.bytes, count, ...txs.map((tx) => tx.raw)])
-    return { hash: header.hash, raw, txs }
+    return { hash: header.hash, raw, txs, overwritten }
+  }
+
+  /** Returns the coinbase. @throws if a node would refuse a block of this draft's transactions with it. */
+  #repeatable(coinbase: SimTx): SimTx {
+    if (coinbase.hasWitness || this.txs.some((tx) => tx.hasWitness))
+      throw new Error(`${coinbase.txid} cannot be repeated: a commitment to witnesses is of one block only`)
+    if (sumOf(coinbase.outputs) > subsidy(this.height, this.network) + this.fees)
+      throw new Error(`${coinbase.txid} cannot be repeated: its outputs are worth more than the reward`)
+    if (this.spent.some(({ txid }) => txid === coinbase.txid))
+      throw new Error(`${coinbase.txid} cannot be repeated in a block that spends it`)
+    return coinbase
   }
 
   #coinbase({ tag, extraNonce, payout }: Closing): SimTx {
@@ -127,16 +143,21 @@ export class BlockDraft {
   }
 }
 
-/** Adds the spendable outputs of a transaction. Those of genesis are unspendable. */
+/**
+ * Adds the spendable outputs of a transaction. Those of genesis are unspendable. Only a coinbase may exist already.
+ * @returns its unspent outputs that were replaced.
+ */
 export function addOutputs(
   coins: CoinSet,
   tx: { readonly txid: string; readonly isCoinbase: boolean; readonly outputs: readonly TxOutput[] },
   height: number | undefined,
-): void {
-  if (height === 0) return
-  tx.outputs.forEach((output, vout) => {
-    if (isUnspendable(output.script)) return
+): readonly Coin[] {
+  if (height === 0) return []
+  return tx.outputs.flatMap((output, vout) => {
+    if (isUnspendable(output.script)) return []
+    const replaced = tx.isCoinbase ? coins.remove(tx.txid, vout) : undefined
     coins.add(new Coin(tx.txid, vout, output.value, output.script, height, tx.isCoinbase))
+    return replaced ?? []
   })
 }
 

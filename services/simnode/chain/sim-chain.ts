@@ -12,7 +12,7 @@ import { Random } from '../random.js'
 import { forkOf, SimBlock } from './sim-block.js'
 import type { SimTx } from './sim-tx.js'
 import { TxIndex } from './tx-index.js'
-import { decodeUndo, encodeUndo, type Spent } from './undo.js'
+import { decodeUndo, encodeUndo, type Overwritten, type Spent } from './undo.js'
 
 export interface ChainOptions {
   readonly network?: Network
@@ -35,6 +35,11 @@ export interface BlockSpec {
   readonly time?: number
   /** Coinbase outputs instead of the payout; their sum is not checked. */
   readonly coinbaseOutputs?: readonly TxOutput[]
+  /**
+   * A block whose coinbase this one repeats byte for byte, so that the txid is in two blocks of the chain (BIP 30), whether the
+   * outputs of the first are spent or not. Neither block may have witnesses.
+   */
+  readonly repeats?: SimBlock
 }
 
 /** Receives the transactions of the blocks that left the best chain: lowest block first, without coinbases. */
@@ -48,6 +53,8 @@ export interface BlockContent {
   readonly txs: readonly SimTx[]
   /** The outputs that the inputs of all transactions but the coinbase spent, in order. */
   readonly spent: readonly Spent[]
+  /** The unspent outputs that its coinbase replaced, because an earlier block has the same coinbase. */
+  readonly overwritten: readonly Overwritten[]
 }
 
 /**
@@ -138,11 +145,11 @@ export class SimChain {
     const random = this.randomForNext()
     try {
       for (const tx of spec.txs ?? []) draft.add(tx)
+      return this.close(draft, random, spec)
     } catch (error) {
       draft.abandon()
       throw error
     }
-    return this.close(draft, random, spec)
   }
 
   /** Mines several blocks on any block. They become the best chain unless `activate` is false. @returns the blocks, lowest first. */
@@ -182,7 +189,6 @@ export class SimChain {
   close(draft: BlockDraft, random: Random, spec: Omit<BlockSpec, 'txs'> = {}): SimBlock {
     const parent = this.tip
     const pool = random.byShare(this.#pools)
-    const undo = encodeUndo(draft.spent)
     const closed = draft.close({
       version: spec.version,
       time: spec.time ?? GENESIS_TIME + draft.height * this.network.blockSpacing,
@@ -192,8 +198,10 @@ export class SimChain {
       payout: (reward) =>
         spec.coinbaseOutputs ??
         payout(spec.payTo === undefined ? pool : { ...pool, script: spec.payTo }, reward),
+      repeated: spec.repeats && this.read(spec.repeats).txs[0],
     })
     const { hash, raw } = closed
+    const undo = encodeUndo(draft.spent, closed.overwritten)
     const txids = closed.txs.map((tx) => tx.txid)
     const block = this.#append(
       { hash, height: draft.height, time: raw.readUInt32LE(68), txids, raw, undo },
@@ -209,21 +217,22 @@ export class SimChain {
   read(block: SimBlock): BlockContent {
     const { raw, undo } = this.store.read(block.number)
     const { txs, strippedSize } = readBlock(raw)
-    return { raw, strippedSize, txs, spent: decodeUndo(undo) }
+    const inputs = txs.reduce((sum, tx) => sum + (tx.isCoinbase ? 0 : tx.inputs.length), 0)
+    return { raw, strippedSize, txs, ...decodeUndo(undo, inputs) }
   }
 
-  /** Returns a transaction with its block: on the best chain if possible, otherwise on any branch. */
+  /** Returns a transaction with its block: the highest on the best chain if possible, otherwise the newest on any branch. */
   findTx(
     txid: string,
   ): { readonly block: SimBlock; readonly index: number; readonly content: BlockContent } | undefined {
     let elsewhere
-    for (const number of this.txIndex.candidates(txid)) {
+    for (const number of this.txIndex.candidates(txid).toReversed()) {
       const block = this.numbered(number)
       const content = this.read(block)
       const index = content.txs.findIndex((tx) => tx.txid === txid)
       if (index < 0) continue
       if (this.isActive(block)) return { block, index, content }
-      elsewhere = { block, index, content }
+      elsewhere ??= { block, index, content }
     }
     return elsewhere
   }
@@ -291,17 +300,20 @@ export class SimChain {
   #disconnectTip(): readonly SimTx[] {
     const block = this.#active.pop()
     if (block?.parent === undefined) throw new RangeError('genesis cannot be disconnected')
-    const { txs, spent } = this.read(block)
-    const inputs = txs.slice(1).flatMap((tx) => tx.inputs)
+    const { txs, spent, overwritten } = this.read(block)
+    const [coinbase, ...others] = txs
+    const inputs = others.flatMap((tx) => tx.inputs)
+    const coinOf = (txid: string, vout: number, { value, script, height, coinbase }: Spent): Coin =>
+      // A copy of the script: a view would keep the undo data of the whole block in memory.
+      new Coin(txid, vout, value, this.keyring.keep(script), height, coinbase)
     const coins = spent.map((each, at) => {
       const input = inputs[at]
       if (input === undefined) throw new Error('more undo data than inputs')
-      // A copy: a view would keep the undo data of the whole block in memory.
-      const script = this.keyring.keep(each.script)
-      return new Coin(input.prevTxid, input.prevVout, each.value, script, each.height, each.coinbase)
+      return coinOf(input.prevTxid, input.prevVout, each)
     })
     revert(this.coins, txs, coins)
-    return txs.slice(1)
+    for (const each of overwritten) this.coins.add(coinOf(coinbase?.txid ?? '', each.vout, each))
+    return others
   }
 
   #connect(block: SimBlock): void {

@@ -9,18 +9,29 @@ export interface Spent {
   readonly coinbase: boolean
 }
 
-/** Serialises the coins that the inputs of a block spent, in the order of the inputs. */
-export function encodeUndo(spent: readonly Coin[]): Buffer {
+/** An unspent output of a coinbase that the same coinbase in a later block replaced. */
+export interface Overwritten extends Spent {
+  readonly vout: number
+}
+
+/** Serialises the coins that the inputs of a block spent, in the order of the inputs, and those that its coinbase replaced. */
+export function encodeUndo(spent: readonly Coin[], overwritten: readonly Coin[]): Buffer {
   const writer = new ByteWriter()
   for (const coin of spent) writeCoin(writer, coin)
+  for (const coin of overwritten) writeCoin(writer.compactSize(coin.vout), coin)
   return writer.finish()
 }
 
-export function decodeUndo(bytes: Buffer): Spent[] {
+/** Reads what encodeUndo has written. @param inputs the number of inputs of the block, without the coinbase's. */
+export function decodeUndo(bytes: Buffer, inputs: number): { spent: Spent[]; overwritten: Overwritten[] } {
   const reader = new ByteReader(bytes)
-  const spent: Spent[] = []
-  while (reader.remaining > 0) spent.push(readCoin(reader))
-  return spent
+  const spent = Array.from({ length: inputs }, () => readCoin(reader))
+  const overwritten: Overwritten[] = []
+  while (reader.remaining > 0) {
+    const vout = reader.compactSize()
+    overwritten.push({ ...readCoin(reader), vout })
+  }
+  return { spent, overwritten }
 }
 
 /** Writes height × 2 + coinbase (as compactSize), value and script. */

@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { REGTEST } from '../../../../pipelines/chain/networks.js'
+import { BITCOIN_REGTEST, REGTEST } from '../../../../pipelines/chain/networks.js'
 import { hasDilithiumSignature } from '../../../../pipelines/chain/dilithium.js'
 import { scriptType } from '../../../../pipelines/chain/script.js'
 import { NaiveState } from '../../../harness/naive-state.js'
 import { OWNER_KINDS } from '../../../../services/simnode/wallet/keyring.js'
 import { buildChain, forkAt, type SimChain } from '../../../../services/simnode/chain/sim-chain.js'
 import type { SimBlock } from '../../../../services/simnode/chain/sim-block.js'
+import type { OutPoint } from '../../../../services/simnode/chain/payment.js'
 
 const COIN = 100_000_000n
 
@@ -148,6 +149,78 @@ describe('a scripted chain', () => {
       ['nonstandard', 'nonstandard', false],
       ['witness-unknown', 'witness_unknown', false],
     ])
+    expectCoinsToEqualNaiveState(chain)
+  })
+})
+
+describe('a coinbase that is in two blocks (BIP 30)', () => {
+  /** A chain with ten blocks, of which the third one pays `alice`; the second copy follows at height 11. */
+  function chainWithCoinbase(): { chain: SimChain; alice: Buffer; first: SimBlock; point: OutPoint } {
+    const chain = buildChain({ network: BITCOIN_REGTEST, seed: 'bip30', blocks: 2 })
+    const alice = chain.keyring.ownerOf('p2pkh').script
+    const first = chain.mine({ coinbaseOutputs: [{ value: 50n * COIN, script: alice }] })
+    const point = coinbaseOf(chain, first)
+    for (let height = 4; height <= 10; height++) chain.mine()
+    return { chain, alice, first, point }
+  }
+
+  test('replaces the first output if it is unspent, and restores it if the second block is disconnected', () => {
+    const { chain, alice, first, point } = chainWithCoinbase()
+    const before = { total: chain.coins.total, size: chain.coins.size }
+    const second = chain.mine({ repeats: first })
+    expect(chain.read(second).txs[0]?.raw).toEqual(chain.read(first).txs[0]?.raw)
+    expect({ total: chain.coins.total, size: chain.coins.size }).toEqual(before)
+    expect(chain.coins.get(point.txid, 0)).toMatchObject({ height: 11, value: 50n * COIN, script: alice })
+    expect(chain.findTx(point.txid)?.block).toBe(second)
+    expectCoinsToEqualNaiveState(chain)
+
+    const spend = chain.pay({ from: [point], to: [], change: alice })
+    const third = chain.mine({ txs: [spend] })
+    expect(chain.read(third).spent).toMatchObject([{ height: 11, coinbase: true }])
+    expectCoinsToEqualNaiveState(chain)
+
+    chain.setTip(second.parent?.hash ?? '')
+    expect(chain.coins.get(point.txid, 0)).toMatchObject({ height: 3, coinbase: true, script: alice })
+    expect(chain.findTx(point.txid)?.block).toBe(first)
+    expectCoinsToEqualNaiveState(chain)
+    // The same transaction spends the first one on another branch.
+    const other = chain.mine({ txs: [spend] })
+    expect(chain.read(other).spent).toMatchObject([{ height: 3, coinbase: true }])
+    expectCoinsToEqualNaiveState(chain)
+
+    chain.setTip(third.hash)
+    expect(chain.findTx(spend.txid)?.block).toBe(third)
+    expectCoinsToEqualNaiveState(chain)
+  })
+
+  test('exists again if the first output was spent, and is gone again if the second block is disconnected', () => {
+    const { chain, alice, first, point } = chainWithCoinbase()
+    chain.mine({ txs: [chain.pay({ from: [point], to: [], change: alice, fee: 1000n })] })
+    const second = chain.mine({ repeats: first })
+    expect(chain.read(second).overwritten).toEqual([])
+    expect(chain.coins.get(point.txid, 0)?.height).toBe(12)
+    expectCoinsToEqualNaiveState(chain)
+    chain.setTip(chain.at(11)?.hash ?? '')
+    expect(chain.coins.get(point.txid, 0)).toBeUndefined()
+    expectCoinsToEqualNaiveState(chain)
+  })
+
+  test('is refused, without a change, in a block in which a node would refuse it', () => {
+    const { chain, alice, first, point } = chainWithCoinbase()
+    const before = chain.coins.size
+    const spend = chain.pay({ from: [point], to: [], change: alice })
+    expect(() => chain.mine({ repeats: first, txs: [spend] })).toThrow('in a block that spends it')
+    const witness = [Buffer.alloc(64)]
+    const segwit = chain.pay({
+      from: [coinbaseOf(chain, chain.at(1))],
+      to: [],
+      unlock: () => ({ scriptSig: Buffer.alloc(0), witness }),
+    })
+    expect(() => chain.mine({ repeats: first, txs: [segwit] })).toThrow('witnesses')
+    for (let height = 11; height < 150; height++) chain.mine()
+    expect(() => chain.mine({ repeats: first })).toThrow('more than the reward')
+    expect(chain.tip.height).toBe(149)
+    expect(chain.coins.size).toBe(before + 139)
     expectCoinsToEqualNaiveState(chain)
   })
 })
