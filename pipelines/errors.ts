@@ -99,6 +99,9 @@ export class Defect extends coded<ErrorCode>('HW_DEFECT') {}
 /** Thrown if a process cannot run with its configuration, however often it is started. The message says what to change. */
 export class StartRefused extends coded<ErrorCode>('HW_START_REFUSED') {}
 
+/** Thrown if two of node, log, tables and `CHAIN` are of different chains, or one is of an unknown chain: continuing would mix them. */
+export class WrongChainError extends coded('HW_WRONG_CHAIN', StartRefused) {}
+
 /** Thrown for an invalid command line. The message says what is valid. */
 export class UsageError extends coded('HW_USAGE', StartRefused) {}
 

@@ -1,4 +1,5 @@
 import { pause } from '../pause.js'
+import { hexOf } from '../chain/hash.js'
 import { isDefect, StartRefused } from '../errors.js'
 import { offsetOf, positionOf } from '../events/positions.js'
 import type { EventLog } from '../log/port.js'
@@ -16,6 +17,7 @@ import { ChainReader } from './chain-reader.js'
 import { DamageReporter } from './damage.js'
 import { readDeadLetters, writeDeadLetter } from './dead-letters.js'
 import { headsOf, type PositionedEvent } from './events.js'
+import { assertNamed, assertOneChain, chainOfLog } from './one-chain.js'
 import { LogShrank, PoisonEvent } from './poison.js'
 import { BalanceWriting } from './rebuild/balance-writing.js'
 import { RankingBuilder } from './lists/ranking-builder.js'
@@ -37,6 +39,8 @@ export interface MaterializerOptions {
   readonly db: Database
   readonly log: EventLog
   readonly logger: Logger
+  /** The name of the network that log and tables must be of; undefined for any. */
+  readonly chain?: string | undefined
   /** The number of blocks up to the tip that are not final: readers filter their rows by hash. */
   readonly finalityDepth: number
   /** The number of changed balances since a ranking from which on a new one is built. */
@@ -239,6 +243,8 @@ export class Materializer {
   /** Reports damage in the log, for the poller to repair it. @returns whether to continue at once. */
   async #standAt(damage: PoisonEvent | LogShrank): Promise<boolean> {
     await this.#pipeline.sent()
+    // A log that was empty at the start may be that of another chain by now: no repair leads from one to the other.
+    await assertOneChain(this.#options, this.#options.chain)
     const { head } = this
     const shrank = damage instanceof LogShrank ? damage : undefined
     const common = (head?.tipHeight ?? -1) - this.#pending.disconnected.length
@@ -275,7 +281,11 @@ export class Materializer {
     await this.#pipeline.settled()
     await this.#pipeline.rest()
     // Only at the first start: a database that was dropped after another replaced it must not be created again.
-    if (this.#writing === undefined) await createTables(db)
+    if (this.#writing === undefined) {
+      assertNamed(await chainOfLog(log), this.#options.chain)
+      await createTables(db)
+      await assertOneChain(this.#options, this.#options.chain)
+    }
     await db.pinEngineRun()
     // Only at the first start: a superseded materializer must not take over again by itself.
     if (this.#writing === undefined)
@@ -411,6 +421,15 @@ export class Materializer {
     this.#pending.epoch = event.epoch
     this.#pending.sequence = event.sequence
     const change = this.#working.apply(positioned)
+    if (event.event.case === 'epochStarted')
+      assertNamed(
+        {
+          where: 'the log',
+          name: event.event.value.chain,
+          genesisHash: hexOf(event.event.value.genesisHash),
+        },
+        this.#options.chain,
+      )
     if (change?.kind === 'disconnected') await this.#disconnect(change)
     if (change?.kind !== 'connected') return
     this.counts.connected++

@@ -58,7 +58,15 @@ const MempoolInfo = Type.Object({
   unbroadcastcount: Count,
 })
 
-const NetworkInfo = Type.Object({ connections: Count, connections_in: Count, connections_out: Count })
+const NetworkInfo = Type.Object({
+  /** Version as a number: 280100 for 28.1.0. Other coins count their own releases. */
+  version: Type.Optional(Type.Integer()),
+  /** Name and version, such as `/Satoshi:28.1.0/`. */
+  subversion: Type.Optional(Type.String()),
+  connections: Count,
+  connections_in: Count,
+  connections_out: Count,
+})
 
 const Prevout = Type.Object({
   value: Coins,

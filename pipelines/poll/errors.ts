@@ -1,9 +1,6 @@
 import { coded, isDefect, StartRefused } from '../errors.js'
 import { NodeFaultError, NodeRefusedError, NodeRpcError } from '../node/errors.js'
 
-/** Thrown if the node follows another chain than the log (or than CHAIN), because continuing would mix two chains. */
-export class WrongChainError extends coded('HW_WRONG_CHAIN', StartRefused) {}
-
 /** Thrown when another poller has started on the log: this one must no longer write. */
 export class SupersededError extends coded('HW_SUPERSEDED', StartRefused) {
   constructor(own: number, newer: number) {

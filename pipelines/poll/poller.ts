@@ -1,16 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { WrongChainError } from '../errors.js'
 import { pause } from '../pause.js'
-import { networkOfNode, NETWORKS } from '../chain/networks.js'
 import type { BlockId } from '../chain/block.js'
 import type { EventLog } from '../log/port.js'
 import type { Logger } from '../logger.js'
 import { backoffMs } from '../node/backoff.js'
 import type { NodeClient } from '../node/client.js'
 import { isRpcError, RPC_INVALID_PARAMETER, RPC_NOT_FOUND } from '../node/errors.js'
+import { assertStill, type Identity, identityOf } from '../node/recognition.js'
 import type { NodeChainInfo, NodeMempoolInfo } from '../node/replies.js'
 import { Alarm, type AnnouncementSource } from './announce/alarm.js'
 import { BlockSource } from './chain/block-source.js'
-import { ChainWriter, type Identity } from './chain/chain-writer.js'
+import { ChainWriter } from './chain/chain-writer.js'
 import { DamageReports } from './heal/damage-reports.js'
 import {
   isFatal,
@@ -19,7 +20,6 @@ import {
   LogLostError,
   PrunedNodeError,
   UnsteadyNodeError,
-  WrongChainError,
 } from './errors.js'
 import { fetchInOrder, type FetchOrder } from './fetch-in-order.js'
 import { forkWithNode } from './chain/fork.js'
@@ -224,7 +224,7 @@ export class Poller {
     if (this.#session !== undefined) return this.#session
     const { node, log, logger, inFlight, expiryHours, now = () => performance.now() } = this.#options
     const info = await node.chainInfo(signal)
-    const identity = await this.#identify(info, signal)
+    const identity = await identityOf(node, info, this.#options.chain, signal)
     const chain = await this.#startEpoch(identity, info, signal)
     const writer = new NodeWriter(log, chain)
     const sources = { node, log, chain, writer, inFlight, logger, expiryHours, now }
@@ -276,8 +276,9 @@ export class Poller {
     const { node, pollIntervalMs } = this.#options
     const info = await node.chainInfo(signal)
     const mempool = await node.mempoolInfo(signal)
-    const { nodeName } = session.chain.identity.network
-    if (info.chain !== nodeName) throw this.#wrongChain(info.chain, nodeName)
+    const { chain, identity } = session.chain
+    // The hash of the log's tip proves that it is the same chain.
+    if (info.bestblockhash !== chain.tip?.hash) await assertStill(identity, node, info, signal)
     this.#nodeHeight = info.blocks
     const report = await this.#reports.unanswered()
     if (report !== undefined) session.damage = new LogDamagedError(report.reason)
@@ -395,30 +396,6 @@ export class Poller {
         // Fetching the blocks fails for the same reason, and reports it.
       }
     }
-  }
-
-  /**
-   * Determines the node's network.
-   * @throws WrongChainError if this version does not know it, or if CHAIN names another network.
-   */
-  async #identify(info: NodeChainInfo, signal: AbortSignal): Promise<Identity> {
-    const { node, chain } = this.#options
-    const genesisHash = await node.blockHash(0, signal)
-    const found = { nodeName: info.chain, genesisHash, signetChallenge: info.signet_challenge }
-    const network = networkOfNode(found, chain)
-    if (network === undefined)
-      throw new WrongChainError(
-        `the node at ${node.address} follows a chain that is not known: it calls it ${info.chain}, and its block 0 is ${genesisHash}. ` +
-          `Known chains: ${[...NETWORKS.keys()].join(', ')}. Correct NODE_RPC_URL; for a test network that has started over, or another signet, set CHAIN to its name`,
-      )
-    if (chain !== undefined && chain !== network.name) throw this.#wrongChain(network.name, chain)
-    return { network, genesisHash }
-  }
-
-  #wrongChain(followed: string, expected: string): WrongChainError {
-    return new WrongChainError(
-      `the node at ${this.#options.node.address} follows chain ${followed}, not ${expected}: correct NODE_RPC_URL or CHAIN`,
-    )
   }
 }
 

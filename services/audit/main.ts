@@ -1,8 +1,10 @@
 import { parseArgs } from 'node:util'
 import { audit, type AuditReport } from '../../pipelines/audit/audit.js'
 import { CHECKS } from '../../pipelines/audit/checks.js'
+import { assertOneChain, assertSame, chainOfTables } from '../../pipelines/materialize/one-chain.js'
 import { StartRefused, UsageError } from '../../pipelines/errors.js'
 import { NodeClient } from '../../pipelines/node/client.js'
+import { identityOf } from '../../pipelines/node/recognition.js'
 import { Database } from '../../pipelines/tables/clickhouse.js'
 import { servingDatabase } from '../../pipelines/tables/serving.js'
 import { loadConfig } from '../config.js'
@@ -79,6 +81,13 @@ async function run(options: {
   const log = await openEventLog(config, logger)
   const { signal } = new AbortController()
   try {
+    await assertOneChain({ db, log }, config.chain)
+    const { network, genesisHash } = await identityOf(node, await node.chainInfo(), config.chain)
+    assertSame(await chainOfTables(db), {
+      where: `the node at ${node.address}`,
+      name: network.name,
+      genesisHash,
+    })
     const { patienceMs } = options
     return await audit({ db, log, node, logger, signal, patienceMs }, options.options)
   } finally {

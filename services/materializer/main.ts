@@ -172,13 +172,14 @@ async function applyTo(
   { log, lease, metrics, current }: Leading,
   { config, logger, signal, args }: ServiceContext,
 ): Promise<string | undefined> {
-  const { finalityDepth } = config
+  const { chain, finalityDepth } = config
   const hooks = crashAt(args)
   const deadLetterPoison = config.poisonEvents === 'dead-letters'
   const materializer = new Materializer({
     db,
     log,
     logger,
+    chain,
     finalityDepth,
     deadLetterPoison,
     hooks,

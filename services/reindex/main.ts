@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { UsageError } from '../../pipelines/errors.js'
+import { assertOneChain } from '../../pipelines/materialize/one-chain.js'
 import {
   announceReplacement,
   describeSwitch,
@@ -46,6 +47,7 @@ async function main(): Promise<number> {
   const { name: old } = serving
   const bar = new Progress(process.stderr)
   try {
+    await assertOneChain({ db: serving, log }, config.chain)
     if (values.again !== true && (await tablesOf(serving)) === 'own') {
       // A reindex that was killed just after the switch has not announced it.
       if (serving.name !== configured.name) await announceReplacement(configured, serving, log)

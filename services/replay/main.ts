@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { UsageError } from '../../pipelines/errors.js'
+import { assertOneChain } from '../../pipelines/materialize/one-chain.js'
 import { CannotReplay, mergeCopies, replay } from '../../pipelines/materialize/rebuild/replay.js'
 import { Database } from '../../pipelines/tables/clickhouse.js'
 import { latestHead } from '../../pipelines/tables/head.js'
@@ -58,6 +59,7 @@ async function main(): Promise<number> {
   const progress = new Progress(process.stderr)
   const db = configured.sibling(await servingDatabase(configured))
   try {
+    await assertOneChain({ db, log }, config.chain)
     if (into !== undefined) {
       const step = (height: number, tip: number): void => {
         progress.step('blocks', height + 1, tip + 1)

@@ -2,20 +2,17 @@ import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { ChainEventSchema, ResumeSchema } from '../../../proto/gen/headwater/events/v1/events_pb.js'
 import type { BlockId } from '../../chain/block.js'
 import { displayBytes } from '../../chain/hash.js'
-import type { Network } from '../../chain/networks.js'
+import { findNetwork } from '../../chain/networks.js'
+import { WrongChainError } from '../../errors.js'
 import { encodeChainEvent } from '../../events/chain-event.js'
 import { generationAbove, positionOf } from '../../events/positions.js'
 import type { EventLog } from '../../log/port.js'
 import { forwards, noteOf, type Link } from './chain-log.js'
-import { LogMovedError, SupersededError, WrongChainError } from '../errors.js'
+import type { Identity } from '../../node/recognition.js'
+import { LogMovedError, SupersededError } from '../errors.js'
 import { MAX_BATCH, readLogEnd, readLogPosition, type LogEnd } from './log-end.js'
 import { OwnChain } from './own-chain.js'
 import { NO_HASH, type VerifiedBlock } from './verified-block.js'
-
-export interface Identity {
-  readonly network: Network
-  readonly genesisHash: string
-}
 
 /** The block at which a new epoch resumes instead of at the log's end. The epoch supersedes the events after that block. */
 export interface Repair {
@@ -261,10 +258,11 @@ function linkOf({ height, hash, prevHash, work }: VerifiedBlock, position: numbe
 
 function refuseOther({ identity }: LogEnd, node: Identity): void {
   if (identity === undefined) return
-  const isSame = identity.chain === '' || identity.chain === node.network.name
+  // Logs of earlier versions name networks of the Dilithium chain as its node does.
+  const isSame = identity.chain === '' || findNetwork(identity.chain) === node.network
   if (isSame && identity.genesisHash === node.genesisHash) return
   throw new WrongChainError(
-    `the log contains chain ${identity.chain} (block 0 ${identity.genesisHash}), the node follows ${node.network.name} (block 0 ${node.genesisHash}): ` +
+    `the log contains chain ${findNetwork(identity.chain)?.name ?? identity.chain} (block 0 ${identity.genesisHash}), the node follows ${node.network.name} (block 0 ${node.genesisHash}): ` +
       'set NODE_RPC_URL to a node of the same chain, or use another DATA_DIR or LOG_URL',
   )
 }

@@ -1,6 +1,6 @@
 import type { Logger } from '../../../pipelines/logger.js'
-import type { SchemaMismatch } from '../../../pipelines/tables/schema-version.js'
 import { hostInUrl } from '../../process/ports.js'
+import type { Refusal } from '../core/following/head-follower.js'
 import type { Listener } from '../faces/face.js'
 import { dataOf } from './data.js'
 import { Server } from './http/server.js'
@@ -16,8 +16,8 @@ export interface Explorer {
   readonly url: string
   /** Host and port of gRPC; undefined without gRPC. */
   readonly grpcAddress: string | undefined
-  /** Resolves with the error if the database has the schema of another version. */
-  readonly refused: Promise<SchemaMismatch>
+  /** Resolves with the error if the database has the schema of another version, or is of another chain. */
+  readonly refused: Promise<Refusal>
   /** Stops listening, disconnects the clients and stops the followers. Database and log stay open. */
   close(): Promise<void>
 }
@@ -27,7 +27,7 @@ const READY_WAIT_MS = 5_000
 /** The interval of publishing the channel `stats` after mempool changes, and the health status to listeners. */
 const TICK_MS = 250
 
-/** Starts an explorer: follows the log, serves its faces. @throws PortTaken, StartRefused if it cannot listen, SchemaMismatch. */
+/** Starts an explorer: follows the log, serves its faces. @throws PortTaken, StartRefused if it cannot listen, SchemaMismatch, WrongChainError. */
 export async function startExplorer(options: ExplorerOptions): Promise<Explorer> {
   const { host = '127.0.0.1', port, grpcPort, logger, member } = options
   const server = new Server(options.basePath)
@@ -78,8 +78,8 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     await member?.join({ feed: core.feed, metrics })
     if (database.connected) {
       const ready = state.until(() => state.ready, READY_WAIT_MS).then(() => undefined)
-      const mismatch = await Promise.race([heads.refused, ready])
-      if (mismatch !== undefined) throw mismatch
+      const refusal = await Promise.race([heads.refused, ready])
+      if (refusal !== undefined) throw refusal
     }
     // The other processes answer meanwhile: requests that reached this process would get 503.
     while (!state.ready && member?.isServedByOthers === true && !member.signal.aborted)

@@ -12,6 +12,8 @@ export interface ExplorerOptions {
   readonly grpcPort?: number
   readonly db: Database
   readonly log: EventLog
+  /** The name of the network that log and database must be of. Not set: any. */
+  readonly chain?: string | undefined
   readonly logger: Logger
   /** Requests to /api/v1 per client and minute; 0, the default, for no limit. */
   readonly rateLimitPerMinute?: number

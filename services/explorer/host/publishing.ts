@@ -23,7 +23,7 @@ export interface Publishing {
 /** Builds feed and followers. @param server sends the events to clients of WebSocket. */
 export function publishingOf(
   { state, database, tables, definitions }: Data,
-  { db, log, logger, member, whaleMinValue: threshold = WHALE_VALUE }: ExplorerOptions,
+  { db, log, chain, logger, member, whaleMinValue: threshold = WHALE_VALUE }: ExplorerOptions,
   { server, metrics }: { readonly server: Server; readonly metrics: Metrics },
 ): Publishing {
   const onDefect = (): void => {
@@ -47,6 +47,7 @@ export function publishingOf(
     db,
     tables,
     tablesOf: (other) => new Tables(database.on(other)),
+    chain,
     logger,
     onDefect,
     onIndexerDefect,

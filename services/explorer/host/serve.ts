@@ -28,6 +28,7 @@ export async function serve(context: ServiceContext): Promise<void> {
     grpcPort,
     db,
     log,
+    chain: config.chain,
     logger,
     rateLimitPerMinute,
     trustedProxyHops,

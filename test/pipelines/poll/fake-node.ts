@@ -29,6 +29,8 @@ class Refusal extends Error {
 export class FakeNode {
   chain: readonly FakeBlock[]
   chainName = 'regtest'
+  /** Number of the version of Bitcoin Core. */
+  version = 280100
   readonly mempool = new Map<string, { tx: FakeTx; fee: number; time: number }>()
   /** The fee rates of getmempoolinfo, in coins per kvB. */
   relayFees: { mempoolminfee: number; minrelaytxfee?: number; incrementalrelayfee?: number } = {
@@ -170,6 +172,14 @@ export class FakeNode {
     switch (method) {
       case 'getblockchaininfo':
         return { chain: this.chainName, blocks: this.chain.length - 1, bestblockhash: tip?.hash }
+      case 'getnetworkinfo':
+        return {
+          version: this.version,
+          subversion: `/Satoshi:${String(this.version)}/`,
+          connections: 0,
+          connections_in: 0,
+          connections_out: 0,
+        }
       case 'getblockhash': {
         const block = this.chain[Number(first)]
         if (block === undefined) throw new Refusal(-8, 'Block height out of range')

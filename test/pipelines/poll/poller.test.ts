@@ -205,12 +205,16 @@ describe('the poller refuses', () => {
     const poller = newPoller()
     await level(poller)
     const before = await chainStory(log)
+    const beats = await log.last('node')
     node.chain = grow([], 9)
-    await expect(poller.pollOnce()).rejects.toThrow(/a different block 0 than the log .* set NODE_RPC_URL/)
+    await expect(poller.pollOnce()).rejects.toThrow(
+      /followed chain btq-regtest .* and now .* set NODE_RPC_URL/,
+    )
     await expect(newPoller().run(new AbortController().signal)).rejects.toThrow(
       /the log contains chain btq-regtest/,
     )
     expect(await chainStory(log)).toEqual(before)
+    expect(await log.last('node')).toBe(beats)
   })
 
   it('a node on another network than the configuration or the log', async () => {

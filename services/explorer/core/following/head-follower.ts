@@ -7,9 +7,11 @@ import {
 } from '../../../../proto/gen/headwater/events/v1/events_pb.js'
 import { hexOf } from '../../../../pipelines/chain/hash.js'
 import { networkNamed } from '../../../../pipelines/chain/networks.js'
+import { WrongChainError } from '../../../../pipelines/errors.js'
 import type { Logger } from '../../../../pipelines/logger.js'
 import type { EventLog, LogRecord } from '../../../../pipelines/log/port.js'
 import { batchesBack, messageIn } from '../../../../pipelines/log/records.js'
+import { assertOneChain } from '../../../../pipelines/materialize/one-chain.js'
 import { type Database, DatabaseUnavailable, TableMissing } from '../../../../pipelines/tables/clickhouse.js'
 import {
   type ChainView,
@@ -52,11 +54,16 @@ export interface HeadFollowerParts {
   /** Returns the tables of another database of the same server. */
   readonly tablesOf: (db: Database) => Tables
   readonly logger: Logger
+  /** The name of the network that log and tables must be of; undefined for any. */
+  readonly chain?: string | undefined
   /** Called at each defect; following continues. */
   readonly onDefect?: () => void
   /** Called when the materializer reports a defect. */
   readonly onIndexerDefect?: () => void
 }
+
+/** The reasons for which an explorer cannot run with its database. */
+export type Refusal = SchemaMismatch | WrongChainError
 
 /** A database and its tables for reads. */
 interface Source {
@@ -93,9 +100,9 @@ export class HeadFollower {
   #source: Source
   /** Databases that this follower has opened, by name. */
   readonly #opened = new Map<string, Source>()
-  /** Resolves with the error if the database has the schema of another version; nothing is read from it then. */
-  readonly refused: Promise<SchemaMismatch>
-  #refuse: (error: SchemaMismatch) => void = () => undefined
+  /** Resolves with the error if the database has the schema of another version, or another chain; nothing is read from it then. */
+  readonly refused: Promise<Refusal>
+  #refuse: (error: Refusal) => void = () => undefined
   /** True if the database was replaced by one of another version. */
   #isOutdated = false
 
@@ -128,9 +135,9 @@ export class HeadFollower {
     this.#signal = signal
     await reading('the last heartbeat in the log', () => this.#readBack())
     while (!signal.aborted && !state.chainLoaded) {
-      const mismatch = await reading('the head', () => this.#load())
-      if (mismatch === undefined) continue
-      this.#refuse(mismatch)
+      const refusal = await reading('the head', () => this.#load())
+      if (refusal === undefined) continue
+      this.#refuse(refusal)
       break
     }
     while (!signal.aborted && state.chainLoaded) {
@@ -205,14 +212,16 @@ export class HeadFollower {
 
   /**
    * Loads the first state from the tables. Adopts nothing if another writer took over meanwhile.
-   * @returns a SchemaMismatch if the tables belong to another version.
+   * @returns a SchemaMismatch if the tables belong to another version; a WrongChainError if log or tables are of another chain.
    */
-  async #load(): Promise<SchemaMismatch | undefined> {
+  async #load(): Promise<Refusal | undefined> {
     const { state, writer } = this.#parts
     this.#moveTo(this.#open(await servingDatabase(this.#parts.db)))
     const { db, tables } = this.#source
     const present = await tablesOf(db)
     if (present instanceof SchemaMismatch) return present
+    const wrong = await this.#wrongChain(db)
+    if (wrong !== undefined) return wrong
     const fence = await newestFence(db)
     const head = await latestHead(db)
     const view = head === undefined ? undefined : await loadChainView(db, head)
@@ -220,6 +229,16 @@ export class HeadFollower {
     await writer.begin(head)
     if ((await tables.fence()) === fence) state.adopt(next)
     return undefined
+  }
+
+  async #wrongChain(db: Database): Promise<WrongChainError | undefined> {
+    try {
+      await assertOneChain({ db, log: this.#parts.log }, this.#parts.chain)
+      return undefined
+    } catch (error) {
+      if (error instanceof WrongChainError) return error
+      throw error
+    }
   }
 
   #open(name: string): Source {
@@ -356,6 +375,14 @@ export class HeadFollower {
     settled: Promise<ChainView | undefined> = Promise.resolve(view),
   ): Promise<void> {
     const { state, writer, logger } = this.#parts
+    // The first head of tables that were empty at the start.
+    if (state.chain.view === undefined) {
+      const wrong = await this.#wrongChain(source.db)
+      if (wrong !== undefined) {
+        this.#refuse(wrong)
+        return
+      }
+    }
     const before = source === this.#source ? state.chain : NO_CHAIN
     // There may be more heads than one query returns, and further writers or databases.
     const hasMore = heads.length === MAX_HEADS || before.fence !== fence

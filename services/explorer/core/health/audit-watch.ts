@@ -100,6 +100,9 @@ export class AuditWatch {
     if (!state.ready || !database.connected || view === undefined || tip === undefined)
       return this.#failed('nothing is indexed, or the database is unreachable')
     const { signal } = this.#stop
+    const { blocks } = state.chain
+    if ((await node.blockHash(0, signal)) !== blocks.hashAt(0))
+      return this.#failed('the node follows another chain')
     const findings = new Findings()
     const moving = new Findings()
     const height = this.#height(tip.height)

@@ -1,6 +1,7 @@
 import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
 import { describe, expect, it } from 'vitest'
-import { LogLostError, SupersededError, WrongChainError } from '../../../../pipelines/poll/errors.js'
+import { WrongChainError } from '../../../../pipelines/errors.js'
+import { LogLostError, SupersededError } from '../../../../pipelines/poll/errors.js'
 import { Alert_Kind, CommittedEventSchema } from '../../../../proto/gen/headwater/events/v1/events_pb.js'
 import { type SwitchLog, WithoutBeginning } from '../../../harness/switch-log.js'
 import { forkAt, grow } from '../fake-chain.js'
