@@ -2,7 +2,6 @@ import { weightOf } from '../../pipelines/chain/transaction.js'
 import type { BlockDraft } from './chain/block-draft.js'
 import type { SimChain } from './chain/sim-chain.js'
 import type { Coin } from './chain/coin-set.js'
-import { GENESIS_TIME } from './chain/genesis.js'
 import { Mempool, type MempoolEntry, rateOf } from './mempool/mempool.js'
 import { Random } from './random.js'
 import type { SimBlock } from './chain/sim-block.js'
@@ -213,8 +212,8 @@ export class Simulation {
   }
 
   #setClock(): void {
-    const { tip } = this.chain
-    const since = Math.max(tip.time, GENESIS_TIME)
+    const { tip, genesis } = this.chain
+    const since = Math.max(tip.time, genesis.time)
     this.mempool.setClock(since + (this.#turns % 60), tip.height)
   }
 }

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { join } from 'node:path'
 import { ByteReader, ByteWriter } from '../../../pipelines/chain/bytes.js'
 import { internalBytes, reverseHex } from '../../../pipelines/chain/hash.js'
-import { REGTEST } from '../../../pipelines/chain/networks.js'
+import { findNetwork, type Network, REGTEST } from '../../../pipelines/chain/networks.js'
 import { StartRefused } from '../../../pipelines/errors.js'
 import { Coin } from './coin-set.js'
 import { FileStore } from './file-store.js'
@@ -19,9 +19,14 @@ const MAGIC = 0x48575332
  */
 export function openChain(directory: string, options: Omit<ChainOptions, 'store'>): SimChain {
   mkdirSync(directory, { recursive: true })
-  claim(directory, `${(options.network ?? REGTEST).name} ${options.seed ?? 'headwater'}`)
+  claim(directory, options.network ?? REGTEST, options.seed ?? 'headwater')
   const store = new FileStore(directory)
   const chain = new SimChain({ ...options, store })
+  const { network, genesis } = chain
+  if (genesis.hash !== network.genesisHash)
+    throw new StartRefused(
+      `${directory} contains a chain that does not begin with block 0 of ${network.name}, simulated by an earlier version: use another folder, or delete its contents`,
+    )
   readSnapshot(chain, directory)
   const { tip } = store.heads()
   for (let number = chain.txIndex.blocks; number < chain.blocks.size; number++) {
@@ -73,14 +78,18 @@ function readSnapshot(chain: SimChain, directory: string): void {
   chain.adopt(chain.numbered(number))
 }
 
-function claim(directory: string, identity: string): void {
+function claim(directory: string, network: Network, seed: string): void {
   const file = join(directory, 'chain.json')
-  const content = existsSync(file) ? readFileSync(file, 'utf8') : undefined
-  const expected = `${JSON.stringify({ identity })}\n`
-  if (content === undefined) writeFileSync(file, expected)
-  else if (content !== expected) {
-    throw new StartRefused(
-      `${directory} contains another chain (${content.trim()}, wanted ${expected.trim()}): use another folder, or delete its contents`,
-    )
+  if (!existsSync(file)) {
+    writeFileSync(file, `${JSON.stringify({ identity: `${network.name} ${seed}` })}\n`)
+    return
   }
+  const content = readFileSync(file, 'utf8').trim()
+  const { identity = '' } = JSON.parse(content) as { readonly identity?: string }
+  const [name = '', ...words] = identity.split(' ')
+  // The name may be that of an earlier version.
+  if ((findNetwork(name)?.name ?? name) === network.name && words.join(' ') === seed) return
+  throw new StartRefused(
+    `${directory} contains another chain (${identity}, wanted ${network.name} ${seed}): use another folder, or delete its contents`,
+  )
 }

@@ -1,7 +1,5 @@
 import { workOf } from '../../../pipelines/chain/difficulty.js'
-import { BITS } from './genesis.js'
 
-const WORK = workOf(BITS)
 const MEDIAN_SPAN = 11
 
 /** A block of the best chain or of another branch. */
@@ -17,8 +15,9 @@ export class SimBlock {
     /** Unix seconds. */
     readonly time: number,
     readonly txCount: number,
+    readonly bits: number,
   ) {
-    this.chainwork = (parent?.chainwork ?? 0n) + WORK
+    this.chainwork = (parent?.chainwork ?? 0n) + workOf(bits)
   }
 
   /** The median time of this block and the ten before it. */

@@ -1,10 +1,10 @@
-import { blockHash, readBlock } from '../../../pipelines/chain/block.js'
+import { readBlock } from '../../../pipelines/chain/block.js'
 import { type Network, REGTEST } from '../../../pipelines/chain/networks.js'
 import type { TxOutput } from '../../../pipelines/chain/transaction.js'
 import { addOutputs, BlockDraft, revert } from './block-draft.js'
 import { type BlockStore, MemoryStore, type StoredBlock } from './block-store.js'
 import { Coin, CoinSet } from './coin-set.js'
-import { GENESIS_RAW, GENESIS_TIME, GENESIS_TXID } from './genesis.js'
+import { BITS, genesisOf } from './genesis.js'
 import { Keyring, type Mix } from '../wallet/keyring.js'
 import { type MiningPool, miningPools, payout } from './mining-pools.js'
 import { type OutPoint, type Payment, payTx } from './payment.js'
@@ -92,14 +92,18 @@ export class SimChain {
     for (const { parent, ...head } of store.heads().blocks)
       this.#enter({ ...head, parent: this.#byNumber[parent] })
     if (this.#byNumber.length === 0) {
-      const header = { hash: blockHash(GENESIS_RAW, network), height: 0, time: GENESIS_TIME }
-      this.#append({ ...header, txids: [GENESIS_TXID], raw: GENESIS_RAW, undo: Buffer.alloc(0) }, undefined)
+      const { hash, raw, txid, time } = genesisOf(network)
+      this.#append({ hash, height: 0, time, txids: [txid], raw, undo: Buffer.alloc(0) }, undefined)
     }
-    this.#active.push(this.numbered(0))
+    this.#active.push(this.genesis)
+  }
+
+  get genesis(): SimBlock {
+    return this.numbered(0)
   }
 
   get tip(): SimBlock {
-    return this.#active[this.#active.length - 1] ?? this.numbered(0)
+    return this.#active[this.#active.length - 1] ?? this.genesis
   }
 
   /** Returns the block of the best chain at that height. */
@@ -191,7 +195,7 @@ export class SimChain {
     const pool = random.byShare(this.#pools)
     const closed = draft.close({
       version: spec.version,
-      time: spec.time ?? GENESIS_TIME + draft.height * this.network.blockSpacing,
+      time: spec.time ?? this.genesis.time + draft.height * this.network.blockSpacing,
       prevHash: parent.hash,
       tag: spec.tag ?? pool.tag,
       extraNonce: random.bytes(8),
@@ -270,7 +274,9 @@ export class SimChain {
   }
 
   #enter({ hash, parent, height, time, txCount }: NewBlock): SimBlock {
-    const block = new SimBlock(this.#byNumber.length, hash, parent, height, time, txCount)
+    const number = this.#byNumber.length
+    const bits = parent === undefined ? this.store.header(number).readUInt32LE(72) : BITS
+    const block = new SimBlock(number, hash, parent, height, time, txCount, bits)
     this.#byNumber.push(block)
     this.blocks.set(hash, block)
     if (parent !== undefined) this.#children.set(parent.hash, (this.#children.get(parent.hash) ?? 0) + 1)

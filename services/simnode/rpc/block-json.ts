@@ -1,7 +1,6 @@
 import { sumOf } from '../../../pipelines/chain/amount.js'
 import { difficultyOf } from '../../../pipelines/chain/difficulty.js'
 import { weightOf } from '../../../pipelines/chain/transaction.js'
-import { BITS } from '../chain/genesis.js'
 import type { ScriptJson } from './script-json.js'
 import type { SimBlock } from '../chain/sim-block.js'
 import type { BlockContent, SimChain } from '../chain/sim-chain.js'
@@ -13,8 +12,6 @@ export function coins(value: bigint): string {
   const digits = value.toString().padStart(9, '0')
   return `${digits.slice(0, -8)}.${digits.slice(-8)}`
 }
-
-export const DIFFICULTY = difficultyOf(BITS)
 
 /** The optional parts of a transaction in a reply. */
 export interface TxView {
@@ -84,7 +81,7 @@ export function openHeaderJson(chain: SimChain, block: SimBlock, header: Buffer)
     `"height":${String(block.height)},"version":${String(version)},"versionHex":"${(version >>> 0).toString(16).padStart(8, '0')}",` +
     `"merkleroot":"${Buffer.from(header.subarray(36, 68)).reverse().toString('hex')}","time":${String(block.time)},` +
     `"mediantime":${String(block.medianTime)},"nonce":${String(header.readUInt32LE(76))},` +
-    `"bits":"${header.readUInt32LE(72).toString(16).padStart(8, '0')}","difficulty":${DIFFICULTY},` +
+    `"bits":"${block.bits.toString(16).padStart(8, '0')}","difficulty":${difficultyOf(block.bits)},` +
     `"chainwork":"${chainwork(block)}","nTx":${String(block.txCount)}` +
     (block.parent === undefined ? '' : `,"previousblockhash":"${block.parent.hash}"`) +
     (next === undefined ? '' : `,"nextblockhash":"${next.hash}"`)

@@ -1,4 +1,4 @@
-import { workOf } from '../../../pipelines/chain/difficulty.js'
+import { difficultyOf } from '../../../pipelines/chain/difficulty.js'
 import {
   hashParameter,
   INVALID_PARAMETER,
@@ -9,10 +9,9 @@ import {
   scriptToScan,
   TYPE_ERROR,
 } from '../../http/json-rpc.js'
-import { blockJson, chainwork, coins, DIFFICULTY, openHeaderJson, openTxJson, spentBy } from './block-json.js'
+import { blockJson, chainwork, coins, openHeaderJson, openTxJson, spentBy } from './block-json.js'
 import { blockStatsJson } from './block-stats.js'
 import { sendRawTransaction, testMempoolAccept } from './broadcast.js'
-import { BITS } from '../chain/genesis.js'
 import { entryJson, mempoolIdsJson, mempoolInfoJson, mempoolJson } from './mempool-json.js'
 import { ScriptJson } from './script-json.js'
 import type { SimBlock } from '../chain/sim-block.js'
@@ -56,7 +55,7 @@ export class Rpc {
       ['getnetworkinfo', () => NETWORK_INFO],
       ['getpeerinfo', () => '[]'],
       ['getconnectioncount', () => '0'],
-      ['getdifficulty', () => DIFFICULTY],
+      ['getdifficulty', () => difficultyOf(this.#chain.tip.bits)],
       ['getnetworkhashps', (params) => this.#hashRate(params)],
       ['uptime', () => String(Math.floor(process.uptime()))],
     ])
@@ -81,7 +80,7 @@ export class Rpc {
     const { tip, network, store } = this.#chain
     return (
       `{"chain":"${network.nodeName}","blocks":${String(tip.height)},"headers":${String(tip.height)},"bestblockhash":"${tip.hash}",` +
-      `"difficulty":${DIFFICULTY},"time":${String(tip.time)},"mediantime":${String(tip.medianTime)},"verificationprogress":1,` +
+      `"difficulty":${difficultyOf(tip.bits)},"time":${String(tip.time)},"mediantime":${String(tip.medianTime)},"verificationprogress":1,` +
       `"initialblockdownload":${String(tip.height === 0)},"chainwork":"${chainwork(tip)}",` +
       `"size_on_disk":${String(store.bytes)},"pruned":false,"warnings":""}`
     )
@@ -218,7 +217,8 @@ export class Rpc {
       earliest = Math.min(earliest, time)
       latest = Math.max(latest, time)
     }
-    return latest === earliest ? '0' : String((Number(workOf(BITS)) * count) / (latest - earliest))
+    const work = tip.chainwork - this.#blockAt(tip.height - count).chainwork
+    return latest === earliest ? '0' : String(Number(work) / (latest - earliest))
   }
 }
 

@@ -1,8 +1,8 @@
-import { mkdtempSync, rmSync, truncateSync, statSync } from 'node:fs'
+import { mkdtempSync, rmSync, truncateSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
-import { REGTEST } from '../../../pipelines/chain/networks.js'
+import { BITCOIN_REGTEST, REGTEST, TEST } from '../../../pipelines/chain/networks.js'
 import { decodeAddress } from '../../../pipelines/chain/address.js'
 import { parseBlock } from '../../../pipelines/chain/block.js'
 import { NaiveState } from '../../harness/naive-state.js'
@@ -270,6 +270,18 @@ describe('a simulated chain that is stored', () => {
   test('refuses the folder of another chain', async () => {
     const dataDir = folder()
     await (await startSimnode({ seed: 'mine', dataDir })).close()
-    await expect(startSimnode({ seed: 'yours', dataDir })).rejects.toThrow('contains another chain')
+    await expect(startSimnode({ seed: 'yours', dataDir })).rejects.toThrow(
+      'contains another chain (btq-regtest mine, wanted btq-regtest yours)',
+    )
+    await expect(startSimnode({ seed: 'mine', network: BITCOIN_REGTEST, dataDir })).rejects.toThrow(
+      'wanted bitcoin-regtest mine',
+    )
+    writeFileSync(join(dataDir, 'chain.json'), '{"identity":"test mine"}')
+    await expect(startSimnode({ seed: 'mine', network: TEST, dataDir })).rejects.toThrow(
+      'block 0 of btq-test',
+    )
+    // The name of an earlier version.
+    writeFileSync(join(dataDir, 'chain.json'), '{"identity":"regtest mine"}')
+    await (await startSimnode({ seed: 'mine', dataDir })).close()
   })
 })
