@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { findNetwork, NETWORKS } from '../../pipelines/chain/networks.js'
+import { findNetwork, NETWORKS, REGTEST } from '../../pipelines/chain/networks.js'
 import { UsageError } from '../../pipelines/errors.js'
 import type { SimnodeOptions } from './node.js'
 
@@ -16,7 +16,7 @@ export interface CommandLine {
 
 export const USAGE = `npm run simnode -- [options]
   --seed TEXT              selects the chain (default headwater)
-  --chain NAME             ${[...NETWORKS.keys()].join(', ')} (default regtest)
+  --chain NAME             ${[...NETWORKS.keys()].join(', ')} (default btq-regtest)
   --port N                 port to listen on (default 0: a free port)
   --blocks N               blocks built before the node listens (default 200)
   --txs-per-block K        mean number of transactions per block (default 8)
@@ -32,7 +32,7 @@ export const USAGE = `npm run simnode -- [options]
 const SEE = 'see npm run simnode -- --help'
 
 /** Parses the command line. @throws UsageError */
-export function readCommandLine(args: readonly string[], defaultChain = 'regtest'): CommandLine {
+export function readCommandLine(args: readonly string[], defaultChain = REGTEST.name): CommandLine {
   const values = parsed(args)
   const errors: string[] = []
   const number = (name: NumberOption, otherwise: number, most = 1_000_000_000): number => {

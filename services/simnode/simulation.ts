@@ -1,8 +1,9 @@
+import { subsidy } from '../../pipelines/chain/networks.js'
 import { weightOf } from '../../pipelines/chain/transaction.js'
 import type { BlockDraft } from './chain/block-draft.js'
 import type { SimChain } from './chain/sim-chain.js'
 import type { Coin } from './chain/coin-set.js'
-import { Mempool, type MempoolEntry, rateOf } from './mempool/mempool.js'
+import { Mempool, type MempoolEntry, rateOf, TRUC } from './mempool/mempool.js'
 import { Random } from './random.js'
 import type { SimBlock } from './chain/sim-block.js'
 import { type Spendable, Traffic } from './mempool/traffic.js'
@@ -25,6 +26,10 @@ export interface MineOptions {
 /** The maximum number of unconfirmed ancestors, the transaction included: the default of Bitcoin Core. */
 const MAX_ANCESTORS = 25
 const BULK = 100_000
+/** The share of blocks without transactions on Bitcoin, and the number of such blocks from which one is chosen to be repeated. */
+const [EMPTY, REPEATABLE] = [0.06, 20]
+/** The share of transactions with an anchor that a child pays for. */
+const SPONSORED = 0.7
 /** An upper bound of the weight of header and coinbase. */
 const COINBASE = 20_000
 /** Blocks of a history that are mined before the event loop runs. */
@@ -108,9 +113,12 @@ export class Simulation {
     for (let left = count; left > 0; left--) {
       const tx = this.traffic.next(this.#spendable(true), random)
       const entry = tx === undefined ? undefined : this.mempool.accept(tx)
-      if (entry === undefined) continue
-      if (this.mempool.withAncestors(entry).size > MAX_ANCESTORS) this.mempool.drop(entry)
-      else entered++
+      if (entry === undefined || !this.#keep(entry)) continue
+      entered++
+      const isSponsored = entry.tx.version === TRUC && random.chance(SPONSORED)
+      const child = isSponsored ? this.traffic.sponsor(entry.tx, this.#spendable(false), random) : undefined
+      const sponsor = child === undefined ? undefined : this.mempool.accept(child)
+      if (sponsor !== undefined && this.#keep(sponsor)) entered++
     }
     return entered
   }
@@ -136,8 +144,16 @@ export class Simulation {
     return evicted
   }
 
+  /** Drops an entry that nodes would not relay. @returns whether it stays. */
+  #keep(entry: MempoolEntry): boolean {
+    const stays = this.mempool.withAncestors(entry).size <= MAX_ANCESTORS && this.mempool.isRelayed(entry)
+    if (!stays) this.mempool.drop(entry)
+    return stays
+  }
+
   #mineOne(txs: number | undefined, bytes: number): void {
     const random = this.chain.randomForNext()
+    if (txs === undefined && bytes === 0 && this.#mineEmpty(random)) return
     const draft = this.chain.draft()
     const count = txs ?? random.around(this.#txsPerBlock)
     for (const tx of this.mempool.size === 0 ? [] : this.mempool.best(count)) draft.add(tx)
@@ -160,6 +176,7 @@ export class Simulation {
 
   /** Mines a block of a replacing branch: random transactions of the mempool in random order, and a few new ones. */
   #mineMixed(heldTxids: ReadonlySet<string>, random: Random): void {
+    if (this.#mineEmpty(random)) return
     const draft = this.chain.draft()
     const limit = Math.max(2, random.around(this.#txsPerBlock * 1.5))
     const entries = new Set<MempoolEntry>()
@@ -175,6 +192,35 @@ export class Simulation {
     this.chain.close(draft, this.chain.randomForNext())
   }
 
+  /** Mines a block without transactions in some cases, on Bitcoin alone; every other repeats an earlier coinbase (BIP 30). */
+  #mineEmpty(random: Random): boolean {
+    const { chain } = this
+    if (chain.network.dilithium !== undefined || !random.chance(EMPTY)) return false
+    const draft = chain.draft()
+    const blocks = random.chance(0.5) ? this.#repeatable(draft.height) : []
+    chain.close(draft, random, blocks.length === 0 ? {} : { repeats: random.pick(blocks) })
+    return true
+  }
+
+  /** Returns the newest blocks without transactions whose coinbase may exist again at a height: it claims no more than is allowed. */
+  #repeatable(height: number): SimBlock[] {
+    const { chain, mempool } = this
+    const reward = subsidy(height, chain.network)
+    const blocks: SimBlock[] = []
+    for (const block of chain.tip.back()) {
+      if (block.height === 0 || subsidy(block.height, chain.network) > reward || blocks.length >= REPEATABLE)
+        break
+      if (block.txCount > 1) continue
+      const [coinbase] = chain.read(block).txs
+      // A transaction of the mempool would spend the second output too soon.
+      const isAwaited = coinbase?.outputs.some(
+        (_, vout) => mempool.spender(coinbase.txid, vout) !== undefined,
+      )
+      if (isAwaited === false) blocks.push(block)
+    }
+    return blocks
+  }
+
   /** Adds up to `count` new transactions, as many as find a coin to spend. */
   #addFresh(draft: BlockDraft, count: number, random: Random): void {
     const from = this.#spendable(false)
@@ -188,7 +234,7 @@ export class Simulation {
     const entries = this.mempool.withDescendants(entry)
     const fees = [...entries].reduce((sum, each) => sum + each.fee, 0n)
     const rate = Math.max(rateOf(entry) * 1.5, Number(fees) / entry.vsize) + 2
-    const tx = this.traffic.respend(entry.spends, rate, this.chain.tip.height + 1, random)
+    const tx = this.traffic.respend(entry, rate, this.chain.tip.height + 1, random)
     if (tx === undefined || tx.txid === entry.tx.txid) return false
     this.mempool.drop(entry)
     return this.mempool.accept(tx) !== undefined

@@ -25,7 +25,7 @@ export function openChain(directory: string, options: Omit<ChainOptions, 'store'
   const { network, genesis } = chain
   if (genesis.hash !== network.genesisHash)
     throw new StartRefused(
-      `${directory} contains a chain that does not begin with block 0 of ${network.name}, simulated by an earlier version: use another folder, or delete its contents`,
+      `${directory} contains a chain that does not begin with block 0 of ${network.name}, simulated by an earlier version: use another folder (DATA_DIR), or delete its contents`,
     )
   readSnapshot(chain, directory)
   const { tip } = store.heads()
@@ -90,6 +90,6 @@ function claim(directory: string, network: Network, seed: string): void {
   // The name may be that of an earlier version.
   if ((findNetwork(name)?.name ?? name) === network.name && words.join(' ') === seed) return
   throw new StartRefused(
-    `${directory} contains another chain (${identity}, wanted ${network.name} ${seed}): use another folder, or delete its contents`,
+    `${directory} contains another chain (${identity}, wanted ${network.name} ${seed}): use another folder (DATA_DIR), or delete its contents`,
   )
 }

@@ -20,9 +20,18 @@ const POOLS: readonly { tag: string; kind: OwnerKind; share: number; preamble?: 
   { tag: '', kind: 'p2pk', share: 4 },
 ]
 
+/** The pools of a chain without Dilithium signatures. */
+const BITCOIN_POOLS: typeof POOLS = [
+  ...POOLS.slice(0, 4),
+  { tag: '', kind: 'p2sh-multisig', share: 10 },
+  { tag: '', kind: 'p2pkh', share: 6 },
+  { tag: '', kind: 'p2pk-uncompressed', share: 4 },
+]
+
 /** Returns the mining pools of a chain, each with a payout script of its own. */
 export function miningPools(keyring: Keyring): MiningPool[] {
-  return POOLS.map(({ tag, kind, share, preamble }, at) => ({
+  const pools = keyring.network.dilithium === undefined ? BITCOIN_POOLS : POOLS
+  return pools.map(({ tag, kind, share, preamble }, at) => ({
     tag,
     share,
     script: keyring.ownerOf(kind, 100 + at).script,

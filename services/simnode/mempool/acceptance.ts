@@ -3,7 +3,8 @@ import { weightOf } from '../../../pipelines/chain/transaction.js'
 import { type Coin, outpoint } from '../chain/coin-set.js'
 import type { SimChain } from '../chain/sim-chain.js'
 import type { SimTx } from '../chain/sim-tx.js'
-import type { Mempool, MempoolEntry } from './mempool.js'
+import { isReplaceable, type Mempool, type MempoolEntry } from './mempool.js'
+import { dialectOf } from '../dialect.js'
 import { MATURITY } from './traffic.js'
 
 /** The reason of a rejection, in the words of Bitcoin Core. */
@@ -24,8 +25,6 @@ const STANDARD_SHARE = 10
 /** Bytes without witnesses: shorter ones are not relayed. */
 const MIN_SIZE = 65
 const MAX_ANCESTORS = 25
-/** The highest sequence number that signals replaceability (BIP 125). */
-const REPLACEABLE = 0xfffffffd
 
 /** Checks a transaction as a node does, except for its signatures, which are not real in a simulation. */
 export function rejection(tx: SimTx, chain: SimChain, mempool: Mempool): Rejection | Acceptance {
@@ -102,7 +101,7 @@ function inputsOf(tx: SimTx, chain: SimChain, mempool: Mempool): Inputs | Reject
     if (coin.coinbase && chain.tip.height + 1 - (coin.height ?? 0) < MATURITY)
       return { reason: 'bad-txns-premature-spend-of-coinbase' }
     if (spender !== undefined) {
-      if (!spender.tx.inputs.some(({ sequence }) => sequence <= REPLACEABLE))
+      if (!dialectOf(chain.network).hasFullRbf && !isReplaceable(spender.tx))
         return { reason: 'txn-mempool-conflict' }
       conflicts.add(spender)
     }

@@ -59,6 +59,11 @@ export class Mempool {
     this.#height = height
   }
 
+  /** Returns whether a transaction, or one that it spends from, signals by its inputs that it may be replaced (BIP 125). */
+  signalsReplaceability(entry: MempoolEntry): boolean {
+    return [...this.withAncestors(entry)].some(({ tx }) => isReplaceable(tx))
+  }
+
   isSpent(coin: Coin): boolean {
     return this.#spenders.has(outpoint(coin.txid, coin.vout))
   }
@@ -105,6 +110,17 @@ export class Mempool {
     const removed = [...this.withDescendants(entry)]
     for (const each of removed.toReversed()) this.#unlink(each)
     return removed
+  }
+
+  /** Returns whether an entry and its relatives are what nodes relay of restricted transactions: one parent with one child. */
+  isRelayed({ tx, parents, vsize }: MempoolEntry): boolean {
+    const isTruc = tx.version === TRUC
+    const [parent, ...others] = parents
+    if ([...parents].some((each) => (each.tx.version === TRUC) !== isTruc)) return false
+    if (!isTruc) return true
+    if (parent === undefined) return vsize <= MAX_TRUC_VSIZE
+    const isPair = others.length === 0 && parent.parents.size === 0 && parent.children.size === 1
+    return isPair && vsize <= MAX_TRUC_CHILD
   }
 
   /** Returns the transaction and its unconfirmed descendants, parents before children. */
@@ -171,6 +187,17 @@ export class Mempool {
     for (const parent of entry.parents) parent.children.delete(entry)
     this.#entries.delete(entry.tx.txid)
   }
+}
+
+/** The version of restricted transactions (BIP 431), and their maximum sizes in vbytes. */
+export const TRUC = 3
+const [MAX_TRUC_VSIZE, MAX_TRUC_CHILD] = [10_000, 1_000]
+/** The highest sequence number that signals replaceability (BIP 125). */
+const REPLACEABLE = 0xfffffffd
+
+/** Returns whether an input of a transaction signals replaceability. */
+export function isReplaceable({ inputs }: SimTx): boolean {
+  return inputs.some(({ sequence }) => sequence <= REPLACEABLE)
 }
 
 /** Returns the fee rate in base units per vbyte. */

@@ -1,8 +1,9 @@
 import { sumOf } from '../../../pipelines/chain/amount.js'
 import type { Network } from '../../../pipelines/chain/networks.js'
 import { type TxInput, type TxOutput, vsizeOf, weightOf } from '../../../pipelines/chain/transaction.js'
-import { type Coin, type CoinSet, WHALE_COIN } from '../chain/coin-set.js'
-import { dataScript, type Keyring, SHOWCASE } from '../wallet/keyring.js'
+import { Coin, type CoinSet, WHALE_COIN } from '../chain/coin-set.js'
+import { type MempoolEntry, TRUC } from './mempool.js'
+import { ANCHOR, dataScript, type Keyring } from '../wallet/keyring.js'
 import type { Random } from '../random.js'
 import { sealTx, type SimTx } from '../chain/sim-tx.js'
 import { inscription, unlock, type Unlocking } from '../wallet/unlock.js'
@@ -29,6 +30,16 @@ const MAX_OWNERS = 50_000
 const DUST = 1000n
 /** Attempts to find a coin for a bulky transaction: many coins are too small to pay for it. */
 const BULKY_TRIES = 200
+/** The owners whom large amounts are moved to. */
+const WHALES = {
+  dilithium: ['p2wpkh', 'p2tr', 'dilithium-pubkeyhash', 'p2mr'],
+  bitcoin: ['p2wpkh', 'p2tr', 'p2wsh', 'p2pkh'],
+} as const
+/** The value of an anchor output in base units: less is dust. */
+const ANCHOR_VALUE = 240n
+/** The value that pays for an anchor output and its bytes. */
+const ANCHOR_COST = 280n
+const FINAL = 0xffffffff
 const PRESENCE = [
   'sent with love',
   'Ünïcödé ₿ платёж 支払い 🌊',
@@ -46,21 +57,38 @@ export class Traffic {
 
   /** Creates the owners that a chain of this height has paid; needed after reading a chain from disk. */
   meet(height: number): void {
-    this.keyring.find(Buffer.alloc(0), SHOWCASE + this.#population(height))
+    this.keyring.find(Buffer.alloc(0), this.keyring.showcase + this.#population(height))
   }
 
   /** Returns the next transaction, or undefined if there is nothing (or too little) to spend. */
   next(from: Spendable, random: Random): SimTx | undefined {
     for (let tries = 0; tries < 4; tries++) {
       const tx = this.#attempt(from, random)
-      if (tx !== undefined) return tx
+      if (tx !== undefined) return this.#isBitcoin ? dressed(tx, from.height, random) : tx
     }
     return undefined
   }
 
-  /** Returns a transaction that spends `coins`, for replacements and conflicts. @param rate base units per vbyte. */
-  respend(coins: readonly Coin[], rate: number, height: number, random: Random): SimTx | undefined {
-    return this.#compose(coins, this.#scripts(1, height, random), [], rate, random)
+  /** Returns a child that pays for an unconfirmed transaction with an anchor output (CPFP); undefined for any other. */
+  sponsor(parent: SimTx, from: Omit<Spendable, 'unconfirmed'>, random: Random): SimTx | undefined {
+    const vout = parent.outputs.findIndex(({ script }) => script.equals(ANCHOR))
+    const payer = vout < 0 ? undefined : this.#draw(from, random, [])
+    if (payer === undefined) return undefined
+    const anchor = new Coin(parent.txid, vout, ANCHOR_VALUE, ANCHOR, undefined, false)
+    const rate = 20 + random.below(60)
+    const tx = this.#compose([anchor, payer], this.#scripts(1, from.height, random), [], rate, random)
+    return tx && sealTx({ ...tx, version: TRUC })
+  }
+
+  /** Returns a transaction that spends the coins of another one, to replace it. @param rate base units per vbyte. */
+  respend(
+    { tx: { version }, spends }: Pick<MempoolEntry, 'tx' | 'spends'>,
+    rate: number,
+    height: number,
+    random: Random,
+  ): SimTx | undefined {
+    const tx = this.#compose(spends, this.#scripts(1, height, random), [], rate, random)
+    return tx && sealTx({ ...tx, version })
   }
 
   /** Returns a transaction that moves more than 1,000 coins: a single large output, or several reserved coinbases. */
@@ -68,7 +96,7 @@ export class Traffic {
     const whale = [...from.coins.whales].filter((coin) => this.#mayWhale(coin, from))
     if (whale.length > 0) {
       const to = this.keyring.ownerOf(
-        random.pick(['p2wpkh', 'p2tr', 'dilithium-pubkeyhash', 'p2mr']),
+        random.pick(this.#isBitcoin ? WHALES.bitcoin : WHALES.dilithium),
         random.below(3),
       )
       return this.#compose([random.pick(whale)], [to.script], [], 20, random)
@@ -109,6 +137,10 @@ export class Traffic {
     for (let left = bytes; left > 0; left -= 8000)
       payloads.push(dataScript(random.bytes(Math.min(left, 8000))))
     return this.#compose([coin], [coin.script], payloads, 1, random)
+  }
+
+  get #isBitcoin(): boolean {
+    return this.keyring.network.dilithium === undefined
   }
 
   #attempt(from: Spendable, random: Random): SimTx | undefined {
@@ -168,9 +200,9 @@ export class Traffic {
     const population = this.#population(height)
     const showcase = this.keyring.mix === 'rich' ? 0.4 : 0.004
     return Array.from({ length: count }, () => {
-      if (random.chance(showcase)) return this.keyring.owner(random.below(SHOWCASE)).script
+      if (random.chance(showcase)) return this.keyring.owner(random.below(this.keyring.showcase)).script
       const place = random.fraction()
-      return this.keyring.owner(SHOWCASE + Math.floor(population * place * place * place)).script
+      return this.keyring.owner(this.keyring.showcase + Math.floor(population * place * place * place)).script
     })
   }
 
@@ -219,6 +251,23 @@ function fund(
   }
   for (const script of data) outputs.splice(random.below(outputs.length + 1), 0, { value: 0n, script })
   return sealTx({ version: 2, locktime: 0, inputs, outputs })
+}
+
+/** Returns a transaction with the version, locktime and sequence numbers of one of Bitcoin's wallets; some get an anchor output. */
+function dressed(tx: SimTx, height: number, random: Random): SimTx {
+  const place = random.fraction()
+  const final = (sequence: number): TxInput[] => tx.inputs.map((input) => ({ ...input, sequence }))
+  if (place < 0.1) return sealTx({ ...tx, version: 1, inputs: final(FINAL) })
+  if (place < 0.35) return sealTx({ ...tx, locktime: height - 1, inputs: final(FINAL - 1) })
+  if (place > 0.9) return sealTx({ ...tx, version: TRUC, outputs: anchored(tx.outputs) })
+  return tx
+}
+
+/** Adds an anchor output, which the first output pays if it is worth enough. */
+function anchored([first, ...others]: readonly TxOutput[]): TxOutput[] {
+  if (first === undefined) return []
+  if (first.value < ANCHOR_COST + DUST) return [first, ...others]
+  return [{ ...first, value: first.value - ANCHOR_COST }, ...others, { value: ANCHOR_VALUE, script: ANCHOR }]
 }
 
 function inputFor(coin: Coin, { scriptSig, witness }: Unlocking): TxInput {

@@ -1,6 +1,6 @@
 import { sumOf } from '../../../pipelines/chain/amount.js'
 import { difficultyOf } from '../../../pipelines/chain/difficulty.js'
-import { weightOf } from '../../../pipelines/chain/transaction.js'
+import { vsizeOf, weightOf } from '../../../pipelines/chain/transaction.js'
 import type { ScriptJson } from './script-json.js'
 import type { SimBlock } from '../chain/sim-block.js'
 import type { BlockContent, SimChain } from '../chain/sim-chain.js'
@@ -45,11 +45,11 @@ export function openTxJson(
     (output, n) =>
       `{"value":${coins(output.value)},"n":${String(n)},"scriptPubKey":${scripts.scriptPubKey(output.script)}}`,
   )
-  const weight = String(weightOf(tx, scripts.network))
-  // The real node also returns the weight as vsize here; only getrawmempool returns the correct vsize.
+  const weight = weightOf(tx, scripts.network)
+  const vsize = scripts.dialect.hasWeightAsVsize ? weight : vsizeOf(weight, scripts.network)
   return (
     `{"txid":"${tx.txid}","hash":"${tx.wtxid}","version":${String(tx.version)},"size":${String(tx.size)},` +
-    `"vsize":${weight},"weight":${weight},"locktime":${String(tx.locktime)},` +
+    `"vsize":${String(vsize)},"weight":${String(weight)},"locktime":${String(tx.locktime)},` +
     `"vin":[${vin.join(',')}],"vout":[${vout.join(',')}]${feeJson(tx, spent)},"hex":"${tx.raw.toString('hex')}"`
   )
 }

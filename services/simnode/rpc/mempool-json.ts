@@ -1,4 +1,5 @@
 import { coins } from './block-json.js'
+import type { Dialect } from '../dialect.js'
 import type { Mempool, MempoolEntry } from '../mempool/mempool.js'
 
 /** Returns the result of getrawmempool without details. */
@@ -21,17 +22,17 @@ export function entryJson(mempool: Mempool, entry: MempoolEntry): string {
     `"ancestorcount":${String(ancestors.count)},"ancestorsize":${String(ancestors.vsize)},"wtxid":"${tx.wtxid}",` +
     `"fees":{"base":${coins(fee)},"modified":${coins(fee)},"ancestor":${coins(ancestors.fee)},` +
     `"descendant":${coins(descendants.fee)}},"depends":${idsJson(entry.parents)},"spentby":${idsJson(entry.children)},` +
-    `"bip125-replaceable":true,"unbroadcast":true}`
+    `"bip125-replaceable":${String(mempool.signalsReplaceability(entry))},"unbroadcast":true}`
   )
 }
 
 /** Returns the result of getmempoolinfo. */
-export function mempoolInfoJson(mempool: Mempool): string {
+export function mempoolInfoJson(mempool: Mempool, { hasFullRbf }: Dialect): string {
   const { count, vsize, fee } = sumOf(mempool.entries())
   return (
     `{"loaded":true,"size":${String(count)},"bytes":${String(vsize)},"usage":${String(64 + vsize * 3)},` +
     `"total_fee":${coins(fee)},"maxmempool":2000000000,"mempoolminfee":0.00001000,"minrelaytxfee":0.00001000,` +
-    `"incrementalrelayfee":0.00001000,"unbroadcastcount":${String(count)},"fullrbf":false}`
+    `"incrementalrelayfee":0.00001000,"unbroadcastcount":${String(count)},"fullrbf":${String(hasFullRbf)}}`
   )
 }
 

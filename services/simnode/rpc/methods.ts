@@ -12,6 +12,7 @@ import {
 import { blockJson, chainwork, coins, openHeaderJson, openTxJson, spentBy } from './block-json.js'
 import { blockStatsJson } from './block-stats.js'
 import { sendRawTransaction, testMempoolAccept } from './broadcast.js'
+import type { Dialect } from '../dialect.js'
 import { entryJson, mempoolIdsJson, mempoolInfoJson, mempoolJson } from './mempool-json.js'
 import { ScriptJson } from './script-json.js'
 import type { SimBlock } from '../chain/sim-block.js'
@@ -45,14 +46,14 @@ export class Rpc {
         ([verbose]) => (verbose === true ? mempoolJson(this.#mempool) : mempoolIdsJson(this.#mempool)),
       ],
       ['getmempoolentry', ([txid]) => this.#mempoolEntry(txid)],
-      ['getmempoolinfo', () => mempoolInfoJson(this.#mempool)],
+      ['getmempoolinfo', () => mempoolInfoJson(this.#mempool, this.#scripts.dialect)],
       ['getrawtransaction', (params) => this.#transaction(params)],
       ['sendrawtransaction', (params) => sendRawTransaction(this.simulation, params)],
       ['testmempoolaccept', (params) => testMempoolAccept(this.simulation, params)],
       ['gettxout', (params) => this.#txOut(params)],
       ['gettxoutsetinfo', () => this.#txOutSet()],
       ['scantxoutset', (params) => this.#scan(params)],
-      ['getnetworkinfo', () => NETWORK_INFO],
+      ['getnetworkinfo', () => networkInfoJson(this.#scripts.dialect)],
       ['getpeerinfo', () => '[]'],
       ['getconnectioncount', () => '0'],
       ['getdifficulty', () => difficultyOf(this.#chain.tip.bits)],
@@ -78,11 +79,13 @@ export class Rpc {
 
   #chainInfo(): string {
     const { tip, network, store } = this.#chain
+    const { signetChallenge } = network
+    const challenge = signetChallenge === undefined ? '' : `,"signet_challenge":"${signetChallenge}"`
     return (
       `{"chain":"${network.nodeName}","blocks":${String(tip.height)},"headers":${String(tip.height)},"bestblockhash":"${tip.hash}",` +
       `"difficulty":${difficultyOf(tip.bits)},"time":${String(tip.time)},"mediantime":${String(tip.medianTime)},"verificationprogress":1,` +
       `"initialblockdownload":${String(tip.height === 0)},"chainwork":"${chainwork(tip)}",` +
-      `"size_on_disk":${String(store.bytes)},"pruned":false,"warnings":""}`
+      `"size_on_disk":${String(store.bytes)},"pruned":false${challenge},"warnings":${JSON.stringify(this.#scripts.dialect.warnings)}}`
     )
   }
 
@@ -222,21 +225,23 @@ export class Rpc {
   }
 }
 
-const NETWORK_INFO = JSON.stringify({
-  version: 100,
-  subversion: '/HeadwaterSim:0.1.0/',
-  protocolversion: 70016,
-  localservices: '0000000000000409',
-  localservicesnames: ['NETWORK', 'WITNESS', 'NETWORK_LIMITED'],
-  localrelay: true,
-  timeoffset: 0,
-  networkactive: true,
-  connections: 0,
-  connections_in: 0,
-  connections_out: 0,
-  networks: [],
-  relayfee: 0.00001,
-  incrementalfee: 0.00001,
-  localaddresses: [],
-  warnings: '',
-})
+function networkInfoJson({ version, subversion, warnings }: Dialect): string {
+  return JSON.stringify({
+    version,
+    subversion,
+    protocolversion: 70016,
+    localservices: '0000000000000409',
+    localservicesnames: ['NETWORK', 'WITNESS', 'NETWORK_LIMITED'],
+    localrelay: true,
+    timeoffset: 0,
+    networkactive: true,
+    connections: 0,
+    connections_in: 0,
+    connections_out: 0,
+    networks: [],
+    relayfee: 0.00001,
+    incrementalfee: 0.00001,
+    localaddresses: [],
+    warnings,
+  })
+}

@@ -1,30 +1,23 @@
 import { LRUCache } from 'lru-cache'
 import { addressOf } from '../../../pipelines/chain/address.js'
 import type { Network } from '../../../pipelines/chain/networks.js'
+import { type Dialect, dialectOf } from '../dialect.js'
 import { opcodes, readScript, scriptType } from '../../../pipelines/chain/script.js'
 
-/** The names of the opcodes in simulated scripts. All others are OP_UNKNOWN, as in the node. */
+/** The names of the opcodes from 0x61 on. All others are OP_UNKNOWN, as in the node. */
+const FROM_NOP =
+  'NOP VER IF NOTIF VERIF VERNOTIF ELSE ENDIF VERIFY RETURN TOALTSTACK FROMALTSTACK 2DROP 2DUP 3DUP 2OVER 2ROT 2SWAP IFDUP DEPTH ' +
+  'DROP DUP NIP OVER PICK ROLL ROT SWAP TUCK CAT SUBSTR LEFT RIGHT SIZE INVERT AND OR XOR EQUAL EQUALVERIFY RESERVED1 RESERVED2 ' +
+  '1ADD 1SUB 2MUL 2DIV NEGATE ABS NOT 0NOTEQUAL ADD SUB MUL DIV MOD LSHIFT RSHIFT BOOLAND BOOLOR NUMEQUAL NUMEQUALVERIFY ' +
+  'NUMNOTEQUAL LESSTHAN GREATERTHAN LESSTHANOREQUAL GREATERTHANOREQUAL MIN MAX WITHIN RIPEMD160 SHA1 SHA256 HASH160 HASH256 ' +
+  'CODESEPARATOR CHECKSIG CHECKSIGVERIFY CHECKMULTISIG CHECKMULTISIGVERIFY NOP1 CHECKLOCKTIMEVERIFY CHECKSEQUENCEVERIFY NOP4 ' +
+  'NOP5 NOP6 NOP7 NOP8 NOP9 NOP10 CHECKSIGADD'
 const NAMES: Readonly<Record<number, string>> = {
   0x00: '0',
   0x4f: '-1',
-  0x61: 'OP_NOP',
-  0x63: 'OP_IF',
-  0x67: 'OP_ELSE',
-  0x68: 'OP_ENDIF',
-  0x6a: 'OP_RETURN',
-  0x75: 'OP_DROP',
-  0x76: 'OP_DUP',
-  0x87: 'OP_EQUAL',
-  0x88: 'OP_EQUALVERIFY',
-  0xa8: 'OP_SHA256',
-  0xa9: 'OP_HASH160',
-  0xac: 'OP_CHECKSIG',
-  0xad: 'OP_CHECKSIGVERIFY',
-  0xae: 'OP_CHECKMULTISIG',
-  0xaf: 'OP_CHECKMULTISIGVERIFY',
-  0xb1: 'OP_CHECKLOCKTIMEVERIFY',
-  0xb2: 'OP_CHECKSEQUENCEVERIFY',
-  0xba: 'OP_CHECKSIGADD',
+  0x50: 'OP_RESERVED',
+  ...Object.fromEntries(FROM_NOP.split(' ').map((name, at) => [0x61 + at, `OP_${name}`])),
+  0xff: 'OP_INVALIDOPCODE',
 }
 
 /** The maximum number of scripts whose JSON is cached. */
@@ -40,7 +33,10 @@ export class ScriptJson {
 
   readonly #names: Readonly<Record<number, string>>
 
+  readonly dialect: Dialect
+
   constructor(readonly network: Network) {
+    this.dialect = dialectOf(network)
     const own = Object.entries(network.dilithium?.opcodes ?? {})
     const nameOf = (name: string): string => `OP_${name.toUpperCase().replace(/VERIFY$|$/, 'DILITHIUM$&')}`
     const names = own.map(([name, opcode]) => [opcode, nameOf(name)] as const)

@@ -3,7 +3,7 @@ import { hash160, sha256 } from '../../../pipelines/chain/hash.js'
 import type { Network } from '../../../pipelines/chain/networks.js'
 import { Random } from '../random.js'
 
-/** The kinds of owners. Some have the same script type and differ in what their spends reveal. */
+/** The kinds of owners of the Dilithium chain. Some have the same script type and differ in what their spends reveal. */
 export const OWNER_KINDS = [
   'p2wpkh',
   'p2pkh',
@@ -24,7 +24,31 @@ export const OWNER_KINDS = [
   'witness-unknown',
 ] as const
 
-export type OwnerKind = (typeof OWNER_KINDS)[number]
+/** The kinds of owners of Bitcoin. */
+export const BITCOIN_KINDS = [
+  'p2wpkh',
+  'p2pkh',
+  'p2tr',
+  'p2tr-script',
+  'p2sh-p2wpkh',
+  'p2sh-p2wsh',
+  'p2sh-multisig',
+  'p2wsh',
+  'p2pk',
+  'p2pk-uncompressed',
+  'multisig',
+  'multisig-2of3',
+  'anchor',
+  'nonstandard',
+  'witness-unknown',
+] as const
+
+export type OwnerKind = (typeof OWNER_KINDS)[number] | (typeof BITCOIN_KINDS)[number]
+
+/** Returns the kinds of owners on a network. */
+export function kindsOf({ dilithium }: Network): readonly OwnerKind[] {
+  return dilithium === undefined ? BITCOIN_KINDS : OWNER_KINDS
+}
 
 export interface Owner {
   readonly kind: OwnerKind
@@ -46,8 +70,20 @@ const INVALID_OPCODE = 0xff
 
 /** Shares of the kinds among ordinary owners, in thousandths. The other kinds exist only among the showcase owners. */
 const COMMON: Readonly<
-  Record<'rich' | 'cheap', readonly { readonly kind: OwnerKind; readonly share: number }[]>
+  Record<'rich' | 'cheap' | 'bitcoin', readonly { readonly kind: OwnerKind; readonly share: number }[]>
 > = {
+  bitcoin: [
+    { kind: 'p2wpkh', share: 420 },
+    { kind: 'p2pkh', share: 170 },
+    { kind: 'p2tr', share: 170 },
+    { kind: 'p2sh-p2wpkh', share: 70 },
+    { kind: 'p2wsh', share: 60 },
+    { kind: 'p2sh-multisig', share: 50 },
+    { kind: 'p2tr-script', share: 30 },
+    { kind: 'p2sh-p2wsh', share: 20 },
+    { kind: 'p2pk-uncompressed', share: 6 },
+    { kind: 'multisig-2of3', share: 4 },
+  ],
   rich: [
     { kind: 'p2wpkh', share: 460 },
     { kind: 'p2pkh', share: 180 },
@@ -70,9 +106,8 @@ const COMMON: Readonly<
 
 export type Mix = 'rich' | 'cheap'
 
-/** The number of showcase owners of each kind. They have the first indexes. */
+/** The number of showcase owners of each kind. */
 const SHOWCASE_EACH = 3
-export const SHOWCASE = OWNER_KINDS.length * SHOWCASE_EACH
 
 /** The first index of the owners that are requested by kind. */
 const TEST_OWNERS = 1_000_000_000
@@ -81,31 +116,37 @@ const TEST_OWNERS = 1_000_000_000
 export class Keyring {
   readonly #owners: (Owner | undefined)[] = []
   readonly #byScript = new Map<string, Owner>()
+  readonly #kinds: readonly OwnerKind[]
+  /** The number of showcase owners, which have the first indexes. */
+  readonly showcase: number
   #count = 0
 
   constructor(
     readonly seed: string,
     readonly mix: Mix,
     readonly network: Network,
-  ) {}
+  ) {
+    this.#kinds = kindsOf(network)
+    this.showcase = this.#kinds.length * SHOWCASE_EACH
+  }
 
-  /** Returns the owner with an index. Below SHOWCASE the kinds alternate, above they follow the shares. */
+  /** Returns the owner with an index. Showcase owners alternate the kinds, the others follow the shares. */
   owner(index: number): Owner {
     const present = this.#owners[index]
     if (present !== undefined) return present
+    const common = COMMON[this.network.dilithium === undefined ? 'bitcoin' : this.mix]
     const kind =
-      index < SHOWCASE
-        ? OWNER_KINDS[index % OWNER_KINDS.length]
-        : Random.of(this.seed, 'kind', index).byShare(COMMON[this.mix]).kind
+      index < this.showcase
+        ? this.#kinds[index % this.#kinds.length]
+        : Random.of(this.seed, 'kind', index).byShare(common).kind
     if (kind === undefined) throw new RangeError(`no owner ${String(index)}`)
     return this.#make(kind, index)
   }
 
   /** Returns the n-th owner (from 0) of a kind: a showcase owner for the first few, then an owner that traffic never pays. */
   ownerOf(kind: OwnerKind, n = 0): Owner {
-    if (n < SHOWCASE_EACH) return this.owner(OWNER_KINDS.indexOf(kind) + n * OWNER_KINDS.length)
-    const index = TEST_OWNERS + n * OWNER_KINDS.length + OWNER_KINDS.indexOf(kind)
-    return this.#make(kind, index)
+    const at = this.#kinds.indexOf(kind) + n * this.#kinds.length
+    return n < SHOWCASE_EACH ? this.owner(at) : this.#make(kind, TEST_OWNERS + at)
   }
 
   /** Returns the owner of a script, among the first `population` owners and the owners that were requested by kind. */
@@ -142,7 +183,12 @@ function secretKeys(kind: OwnerKind, random: Random): Buffer[] {
   switch (kind) {
     case 'p2wsh':
     case 'multisig':
+    case 'multisig-2of3':
+    case 'p2sh-multisig':
+    case 'p2sh-p2wsh':
       return [ecKey(random), ecKey(random), ecKey(random)]
+    case 'p2pk-uncompressed':
+      return [Buffer.concat([Buffer.from([4]), random.bytes(64)])]
     case 'dilithium-multisig':
       return [random.bytes(DILITHIUM_KEY), random.bytes(DILITHIUM_KEY)]
     case 'p2mr':
@@ -169,7 +215,11 @@ function innerScript(kind: OwnerKind, keys: readonly Buffer[], network: Network,
     case 'p2sh-p2wpkh':
       return Buffer.concat([Buffer.from('0014', 'hex'), hash160(keyAt(keys, 0))])
     case 'p2wsh':
+    case 'p2sh-multisig':
+    case 'p2sh-p2wsh':
       return multisig(0x52, keys, 0x53, 0xae)
+    case 'p2tr-script':
+      return framed('20', keyAt(keys, 0).subarray(1), 'ac')
     case 'dilithium-p2sh':
     case 'dilithium-p2wsh':
     case 'p2mr':
@@ -198,18 +248,29 @@ function scriptFor(kind: OwnerKind, { keys, inner }: OwnerSecrets, { dilithium }
       return framed('76a914', hash160(key), `88${checkSig}`)
     case 'p2tr':
       return framed('5120', key.subarray(1), '')
+    case 'p2tr-script':
+      // Not the key of the leaf: the key of the output commits to the tree.
+      return framed('5120', sha256(inner), '')
     case 'p2sh-p2wpkh':
+    case 'p2sh-multisig':
     case 'dilithium-p2sh':
       return framed('a914', hash160(inner), '87')
+    case 'p2sh-p2wsh':
+      return framed('a914', hash160(witnessScriptHash(inner)), '87')
     case 'p2wsh':
     case 'dilithium-p2wsh':
       return framed('0020', sha256(inner), '')
     case 'p2pk':
-      return framed('21', key, 'ac')
+    case 'p2pk-uncompressed':
+      return Buffer.concat([pushData(key), Buffer.from('ac', 'hex')])
     case 'dilithium-pubkey':
       return framed('4d2005', key, checkSig)
     case 'multisig':
       return multisig(0x51, keys, 0x53, 0xae)
+    case 'multisig-2of3':
+      return multisig(0x52, keys, 0x53, 0xae)
+    case 'anchor':
+      return ANCHOR
     case 'dilithium-multisig':
       return multisig(0x51, keys, 0x52, dilithium?.opcodes.checkMultisig ?? INVALID_OPCODE)
     case 'p2mr':
@@ -220,6 +281,14 @@ function scriptFor(kind: OwnerKind, { keys, inner }: OwnerSecrets, { dilithium }
     case 'witness-unknown':
       return framed('5320', key.subarray(1), '')
   }
+}
+
+/** The script of a pay-to-anchor output, which anyone can spend: all owners of the kind have it. */
+export const ANCHOR = Buffer.from('51024e73', 'hex')
+
+/** Returns the redeem script of a witness script inside P2SH. */
+export function witnessScriptHash(witnessScript: Buffer): Buffer {
+  return framed('0020', sha256(witnessScript), '')
 }
 
 /** Returns a copy in memory of its own: a retained small buffer would retain the whole slab that Node allocated it from. */

@@ -1,4 +1,4 @@
-import { type Keyring, type Owner, pushData } from './keyring.js'
+import { type Keyring, type Owner, pushData, witnessScriptHash } from './keyring.js'
 import type { Random } from '../random.js'
 
 /** scriptSig and witness of an input. Signatures are random bytes of the right length and form. */
@@ -14,11 +14,23 @@ const DILITHIUM_SIGNATURE = 2420
 
 /** Returns scriptSig and witness for an output of `owner`; both are empty for an unknown owner (undefined). */
 export function unlock(keyring: Keyring, owner: Owner | undefined, random: Random): Unlocking {
-  if (owner === undefined || owner.kind === 'nonstandard' || owner.kind === 'witness-unknown') return FREE
+  if (owner === undefined) return FREE
   if (owner.kind === 'p2tr') return { scriptSig: NOTHING, witness: [random.bytes(64)] }
   const { keys, inner } = keyring.secretsOf(owner)
   const key = keys[0] ?? NOTHING
   switch (owner.kind) {
+    case 'nonstandard':
+    case 'witness-unknown':
+    case 'anchor':
+      return FREE
+    case 'p2tr-script':
+      return { scriptSig: NOTHING, witness: [random.bytes(64), inner, controlBlock(random)] }
+    case 'multisig-2of3':
+      return inScriptSig(NOTHING, ecSignature(random), ecSignature(random))
+    case 'p2sh-multisig':
+      return inScriptSig(NOTHING, ecSignature(random), ecSignature(random), inner)
+    case 'p2sh-p2wsh':
+      return { ...inScriptSig(witnessScriptHash(inner)), witness: twoOfThree(inner, random) }
     case 'p2wpkh':
       return { scriptSig: NOTHING, witness: [ecSignature(random), key] }
     case 'dilithium-wpkh':
@@ -28,6 +40,7 @@ export function unlock(keyring: Keyring, owner: Owner | undefined, random: Rando
     case 'dilithium-pubkeyhash':
       return inScriptSig(dilithiumSignature(random), key)
     case 'p2pk':
+    case 'p2pk-uncompressed':
       return inScriptSig(ecSignature(random))
     case 'dilithium-pubkey':
       return inScriptSig(dilithiumSignature(random))
@@ -40,7 +53,7 @@ export function unlock(keyring: Keyring, owner: Owner | undefined, random: Rando
     case 'dilithium-p2sh':
       return inScriptSig(dilithiumSignature(random), inner)
     case 'p2wsh':
-      return { scriptSig: NOTHING, witness: [NOTHING, ecSignature(random), ecSignature(random), inner] }
+      return { scriptSig: NOTHING, witness: twoOfThree(inner, random) }
     case 'dilithium-p2wsh':
       return { scriptSig: NOTHING, witness: [dilithiumSignature(random), inner] }
     case 'p2mr':
@@ -55,9 +68,19 @@ export function inscription(payload: Buffer, random: Random): Unlocking {
   const parts: Buffer[] = [pushData(random.bytes(32)), Buffer.from([0xac, 0x00, 0x63])]
   for (let at = 0; at < payload.length; at += 520) parts.push(pushData(payload.subarray(at, at + 520)))
   parts.push(Buffer.from([0x68]))
+  const control = controlBlock(random)
+  return { scriptSig: NOTHING, witness: [random.bytes(64), Buffer.concat(parts), control] }
+}
+
+/** Returns the control block of a tree with a single leaf. */
+function controlBlock(random: Random): Buffer {
   const control = random.bytes(33)
   control[0] = 0xc0
-  return { scriptSig: NOTHING, witness: [random.bytes(64), Buffer.concat(parts), control] }
+  return control
+}
+
+function twoOfThree(witnessScript: Buffer, random: Random): Buffer[] {
+  return [NOTHING, ecSignature(random), ecSignature(random), witnessScript]
 }
 
 function inScriptSig(...pushes: readonly Buffer[]): Unlocking {

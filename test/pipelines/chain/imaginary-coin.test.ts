@@ -13,7 +13,7 @@ import { NaiveState } from '../../harness/naive-state.js'
 import type { SimBlock } from '../../../services/simnode/chain/sim-block.js'
 import type { SimTx } from '../../../services/simnode/chain/sim-tx.js'
 import { type Simnode, startSimnode } from '../../../services/simnode/node.js'
-import { OWNER_KINDS, type OwnerKind } from '../../../services/simnode/wallet/keyring.js'
+import { OWNER_KINDS } from '../../../services/simnode/wallet/keyring.js'
 import { Pipeline } from '../../harness/pipeline.js'
 
 /** It shares no value with any network of the table except the name that its node uses, as nodes of other coins do. */
@@ -70,7 +70,7 @@ function naiveAddress(script: string, hrp = 'imag'): string | undefined {
 }
 
 /** The names of an owner's outputs, and whether their spends carry a Dilithium signature. */
-const KINDS: Readonly<Record<OwnerKind, readonly [string, boolean]>> = {
+const KINDS: Readonly<Record<(typeof OWNER_KINDS)[number], readonly [string, boolean]>> = {
   p2wpkh: ['witness_v0_keyhash', false],
   p2pkh: ['pubkeyhash', false],
   p2tr: ['witness_v1_taproot', false],

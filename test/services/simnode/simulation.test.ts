@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { REGTEST, subsidy } from '../../../pipelines/chain/networks.js'
+import { BITCOIN_REGTEST, REGTEST, subsidy } from '../../../pipelines/chain/networks.js'
 import { merkleRoot, parseBlock } from '../../../pipelines/chain/block.js'
 import { sha256d } from '../../../pipelines/chain/hash.js'
 import { scriptType } from '../../../pipelines/chain/script.js'
@@ -8,8 +8,8 @@ import { Mempool } from '../../../services/simnode/mempool/mempool.js'
 import { SimChain } from '../../../services/simnode/chain/sim-chain.js'
 import { Simulation } from '../../../services/simnode/simulation.js'
 
-function simulate(seed: string, blocks: number, txsPerBlock: number): Simulation {
-  const simulation = new Simulation(new SimChain({ seed }), { txsPerBlock })
+function simulate(seed: string, blocks: number, txsPerBlock: number, network = REGTEST): Simulation {
+  const simulation = new Simulation(new SimChain({ seed, network }), { txsPerBlock })
   for (const height of simulation.history(blocks)) expect(height).toBeLessThanOrEqual(blocks)
   return simulation
 }
@@ -49,6 +49,9 @@ function mempoolIds({ mempool }: Simulation): string[] {
   return [...mempool.entries()].map((entry) => entry.tx.txid)
 }
 
+/** Networks of both coins. */
+const CHAINS = [REGTEST, BITCOIN_REGTEST]
+
 describe('a simulated chain', () => {
   test('has the same tip for the same seed, also if it has changed meanwhile', () => {
     const [one, two] = [simulate('same', 60, 6), simulate('same', 60, 6)]
@@ -63,29 +66,32 @@ describe('a simulated chain', () => {
     expect(simulate('other', 60, 6).chain.tip.hash).not.toBe(one.chain.tip.hash)
   })
 
-  test('has only valid blocks: hash, merkle root, target, height, commitment and reward', () => {
-    const { chain } = simulate('whole', 150, 8)
-    for (const block of chain.tip.back()) {
-      const { raw, spent } = chain.read(block)
-      const parsed = parseBlock(raw, REGTEST)
-      expect(parsed.hash).toBe(block.hash)
-      expect(parsed.hash < '7fffff').toBe(true)
-      expect(parsed.header.merkleRoot).toBe(merkleRoot(parsed.txs.map((tx) => tx.txid)))
-      if (block.parent === undefined) continue
-      expect(parsed.header.prevHash).toBe(block.parent.hash)
-      const [coinbase, ...others] = parsed.txs
-      const paid = (outputs: readonly { value: bigint }[]): bigint =>
-        outputs.reduce((sum, { value }) => sum + value, 0n)
-      const fees = paid(spent) - others.reduce((sum, tx) => sum + paid(tx.outputs), 0n)
-      expect(paid(coinbase?.outputs ?? [])).toBe(subsidy(block.height, chain.network) + fees)
-      if (!others.some((tx) => tx.hasWitness)) continue
-      const root = merkleRoot(['0'.repeat(64), ...others.map((tx) => tx.wtxid)])
-      const commitment = sha256d(
-        Buffer.concat([Buffer.from(root, 'hex').reverse(), Buffer.alloc(32)]),
-      ).toString('hex')
-      expect(coinbase?.outputs.at(-1)?.script.toString('hex')).toBe(`6a24aa21a9ed${commitment}`)
-    }
-  })
+  test.each(CHAINS)(
+    'of $name has only valid blocks: hash, merkle root, target, commitment, reward',
+    (network) => {
+      const { chain } = simulate('whole', 150, 8, network)
+      for (const block of chain.tip.back()) {
+        const { raw, spent } = chain.read(block)
+        const parsed = parseBlock(raw, network)
+        expect(parsed.hash).toBe(block.hash)
+        expect(parsed.hash < '7fffff').toBe(true)
+        expect(parsed.header.merkleRoot).toBe(merkleRoot(parsed.txs.map((tx) => tx.txid)))
+        if (block.parent === undefined) continue
+        expect(parsed.header.prevHash).toBe(block.parent.hash)
+        const [coinbase, ...others] = parsed.txs
+        const paid = (outputs: readonly { value: bigint }[]): bigint =>
+          outputs.reduce((sum, { value }) => sum + value, 0n)
+        const fees = paid(spent) - others.reduce((sum, tx) => sum + paid(tx.outputs), 0n)
+        expect(paid(coinbase?.outputs ?? [])).toBe(subsidy(block.height, chain.network) + fees)
+        if (!others.some((tx) => tx.hasWitness)) continue
+        const root = merkleRoot(['0'.repeat(64), ...others.map((tx) => tx.wtxid)])
+        const commitment = sha256d(
+          Buffer.concat([Buffer.from(root, 'hex').reverse(), Buffer.alloc(32)]),
+        ).toString('hex')
+        expect(coinbase?.outputs.at(-1)?.script.toString('hex')).toBe(`6a24aa21a9ed${commitment}`)
+      }
+    },
+  )
 
   test('pays and spends all script types, with data of all kinds, and moves large amounts', () => {
     const { chain } = simulate('types', 480, 8)
@@ -124,19 +130,22 @@ describe('a simulated chain', () => {
     expect(tags.size).toBeGreaterThan(5)
   })
 
-  test('has coins that equal a clean computation after every reorganisation, and a valid mempool', () => {
-    const simulation = simulate('reorgs', 80, 8)
-    for (let round = 1; round <= 12; round++) {
-      simulation.enter(12)
-      simulation.replace(2)
-      if (round % 4 === 0) simulation.tipBack(2)
-      else simulation.reorg(round, round % 3 === 0 ? round + 3 : round + 1)
-      expectStateToEqualNaiveState(simulation)
-      expectMempoolToBeSound(simulation)
-      simulation.mine({ txs: 4 })
-      expectMempoolToBeSound(simulation)
-    }
-  })
+  test.each(CHAINS)(
+    'of $name has after every reorganisation the coins of a clean computation, and a valid mempool',
+    (network) => {
+      const simulation = simulate('reorgs', 80, 8, network)
+      for (let round = 1; round <= 12; round++) {
+        simulation.enter(12)
+        simulation.replace(2)
+        if (round % 4 === 0) simulation.tipBack(2)
+        else simulation.reorg(round, round % 3 === 0 ? round + 3 : round + 1)
+        expectStateToEqualNaiveState(simulation)
+        expectMempoolToBeSound(simulation)
+        simulation.mine({ txs: 4 })
+        expectMempoolToBeSound(simulation)
+      }
+    },
+  )
 
   test('confirms some transactions of a reorganisation again, elsewhere, and returns some to the mempool', () => {
     const simulation = simulate('again', 80, 12)
