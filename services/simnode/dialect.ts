@@ -1,6 +1,6 @@
 import type { Network } from '../../pipelines/chain/networks.js'
 
-/** What the answers of the nodes differ in, besides the properties of their networks. */
+/** The answers in which nodes differ, besides the properties of their networks. */
 export interface Dialect {
   /** The fields `version` and `subversion` of getnetworkinfo. */
   readonly version: number

@@ -1,8 +1,10 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
 import { pause } from '../../pipelines/pause.js'
-import { StartRefused } from '../../pipelines/errors.js'
+import { findNetwork, NETWORKS } from '../../pipelines/chain/networks.js'
+import { StartRefused, UsageError } from '../../pipelines/errors.js'
 import { childEnvironment } from '../config.js'
 import { runService, untilAborted, type ServiceContext } from '../process/lifecycle.js'
 import { availablePort, EXPLORER_GRPC, EXPLORER_HTTP, hostInUrl, reachable } from '../process/ports.js'
@@ -28,6 +30,7 @@ await runService('start', run, { stopDeadlineMs: 6 * SERVICE_STOP_MS + ENGINE_ST
 /** Starts all processes that no URL replaces, prints the ready line, restarts processes that exit, and stops them in reverse order. */
 async function run(context: ServiceContext): Promise<void> {
   const { config, signal } = context
+  const chain = chainOf(context.args) ?? config.chain
   await mkdir(config.dataDir, { recursive: true })
   const release = await holdFolder(config.dataDir)
   // Chosen here, also a free one for port 0, so that a restarted service keeps its port.
@@ -40,7 +43,7 @@ async function run(context: ServiceContext): Promise<void> {
   }
   const refused = new AbortController()
   let refusal = ''
-  const services = plan(context, ports, (name) => {
+  const services = plan(context, { ports, chain }, (name) => {
     refusal = `${name} cannot run with this configuration (see the error above), stopping`
     refused.abort()
   })
@@ -88,10 +91,30 @@ function liveSoon(): (health: string) => boolean {
   }
 }
 
+/** Returns the value of `--chain`, the name of the chain to simulate or to follow, undefined without it. @throws UsageError */
+function chainOf(args: readonly string[]): string | undefined {
+  let chain: string | undefined
+  try {
+    chain = parseArgs({ args: [...args], options: { chain: { type: 'string' } } }).values.chain
+  } catch (error) {
+    throw new UsageError(
+      `${error instanceof Error ? error.message : String(error)} (npm start -- --chain NAME)`,
+    )
+  }
+  if (chain === undefined || findNetwork(chain) !== undefined) return chain
+  throw new UsageError(`--chain must be one of ${[...NETWORKS.keys()].join(', ')}, got '${chain}'`)
+}
+
+/** The ports of the processes, and their chain. */
+interface Choices {
+  readonly ports: Readonly<Record<'http' | 'grpc' | 'docs' | 'retrieval', number>>
+  readonly chain: string | undefined
+}
+
 /** Returns the processes in the order of their start. */
 function plan(
   { config, logger }: ServiceContext,
-  ports: Readonly<Record<'http' | 'grpc' | 'docs' | 'retrieval', number>>,
+  { ports, chain }: Choices,
   onRefused: (name: string) => void,
 ): Supervised[] {
   const env = childEnvironment({
@@ -100,6 +123,7 @@ function plan(
     DOCS_PORT: String(ports.docs),
     RETRIEVAL_GRPC_PORT: String(ports.retrieval),
     DATA_DIR: config.dataDir,
+    ...(chain === undefined ? {} : { CHAIN: chain }),
     ...((config.nodeRpcUrl ?? config.poolsFile) === undefined ? { POOLS_FILE: SIMULATED_POOLS } : {}),
   })
   const service = (

@@ -1,4 +1,3 @@
-import { REGTEST } from '../../pipelines/chain/networks.js'
 import { addressOf } from '../../pipelines/chain/address.js'
 import { type ChainView, loadChainView } from '../../pipelines/tables/chain-view.js'
 import { latestHead } from '../../pipelines/tables/head.js'
@@ -148,7 +147,7 @@ async function misplacedAlerts(explorerUrl: string): Promise<string[]> {
 
 /** The answer as a client receives it. */
 async function answersOf(
-  { explorerUrl, node }: World,
+  { explorerUrl, node, options: { network } }: World,
   state: WholeSourceState,
   hashes: readonly string[],
   random: Random,
@@ -171,9 +170,10 @@ async function answersOf(
       found.push(`/block/${each}: is canonical (status ${String(status)}), but no longer on the node's chain`)
     const [coinbase = ''] = await node.txids(each)
     const paid = await answered(explorerUrl, `/tx/${coinbase}`)
-    if (paid.status !== 404)
+    // On Bitcoin, another block may contain the same coinbase.
+    if (paid.status !== 404 && !hashes.includes(String(paid.body?.block_hash)))
       found.push(
-        `/tx/${coinbase}: is visible (status ${String(paid.status)}), but only block ${each} contains it, which is no longer on the node's chain`,
+        `/tx/${coinbase}: is visible (status ${String(paid.status)}) in block ${each}, which is no longer on the node's chain`,
       )
   }
   found.push(...(await misplacedAlerts(explorerUrl)))
@@ -182,7 +182,7 @@ async function answersOf(
   await expect(`/blocks?limit=${String(PAGE)}`, { total: height + 1 })
   for (let i = 0; i < SAMPLE; i++) {
     const [script, balance] = random.pick(Object.entries(balances))
-    const address = addressOf(Buffer.from(script, 'hex'), REGTEST)
+    const address = addressOf(Buffer.from(script, 'hex'), network)
     if (address !== undefined) await expect(`/address/${address}`, { balance })
     const at = random.below(height + 1)
     await expect(`/block/${String(at)}`, { hash: hashes[at] })

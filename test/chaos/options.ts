@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { findNetwork, type Network, NETWORKS, REGTEST } from '../../pipelines/chain/networks.js'
 import { type Condition, CONDITIONS, conditionsOf, isCondition } from './conditions.js'
 import { type Control, CONTROLS, isControl } from './controls.js'
 
@@ -6,6 +7,8 @@ export interface ChaosOptions {
   readonly seed: number
   readonly rounds: number
   readonly log: 'embedded' | 'kafka'
+  /** The network that is simulated. */
+  readonly network: Network
   /** Protections to remove, each in a world of its own. */
   readonly controls: readonly Control[]
   /** The names of the faults to make. */
@@ -25,6 +28,7 @@ export const USAGE = `usage: npm run chaos -- [options]
   --seed S            selects the order and the times of the faults (default 1)
   --rounds N          number of rounds (default 20; 8 for each control)
   --log NAME          embedded (default) or kafka
+  --chain NAME        simulates this chain: ${[...NETWORKS.keys()].join(', ')} (default ${REGTEST.name})
   --control           removes each protection in turn: every run must find damage, so 1 is the expected exit status
   --without NAME      removes only this protection: ${Object.keys(CONTROLS).join(', ')}
   --keep              keeps the data of a world without a protection; by default it is removed, because it is expected to be wrong
@@ -53,6 +57,8 @@ export function readCommandLine(args: readonly string[]): ChaosOptions | undefin
   }
   const log = values.log ?? 'embedded'
   if (log !== 'embedded' && log !== 'kafka') throw new UsageError('--log is embedded or kafka')
+  const network = findNetwork(values.chain ?? REGTEST.name)
+  if (network === undefined) throw new UsageError(`--chain is one of ${[...NETWORKS.keys()].join(', ')}`)
   const controls = (values.without ?? (values.control === true ? Object.keys(CONTROLS) : [])).map((name) => {
     if (!isControl(name)) throw new UsageError(`--without is one of ${Object.keys(CONTROLS).join(', ')}`)
     return name
@@ -65,6 +71,7 @@ export function readCommandLine(args: readonly string[]): ChaosOptions | undefin
     rounds,
     conditions: conditions ?? (controls.length > 0 ? [] : conditionsOf(seed)),
     log,
+    network,
     controls,
     only: values.only ?? [],
     keep: values.keep === true,
@@ -85,6 +92,7 @@ interface Values {
   readonly seed?: string | undefined
   readonly rounds?: string | undefined
   readonly log?: string | undefined
+  readonly chain?: string | undefined
   readonly control?: boolean | undefined
   readonly without?: string[] | undefined
   readonly only?: string[] | undefined
@@ -102,6 +110,7 @@ function parsed(args: readonly string[]): Values {
         seed: text,
         rounds: text,
         log: text,
+        chain: text,
         control: { type: 'boolean' },
         without: { ...text, multiple: true },
         only: { ...text, multiple: true },

@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Network } from '../../pipelines/chain/networks.js'
 import type { EventLog } from '../../pipelines/log/port.js'
 import { openLog } from '../../pipelines/log/open.js'
 import { pino } from 'pino'
@@ -20,6 +21,8 @@ import { TcpProxy } from './tcp-proxy.js'
 export interface WorldOptions {
   readonly seed: number
   readonly log: 'embedded' | 'kafka'
+  /** The network that is simulated. */
+  readonly network: Network
   /** The protection that is removed. */
   readonly control?: Control | undefined
   readonly conditions: readonly Condition[]
@@ -85,7 +88,7 @@ export class World {
       engine: hasSlowDisk ? undefined : Disk.mount(join(folder, 'engine'), ENGINE_DISK_MB),
     }
     const broker = options.log === 'kafka' ? await startBrokers(folder, disks) : undefined
-    const simnode = simnodeProcess(folder, simnodePort, options.seed).start()
+    const simnode = simnodeProcess(folder, simnodePort, options).start()
     const nodeUrl = `http://127.0.0.1:${String(simnodePort)}`
     const logUrl = broker?.url ?? `sqlite://${join(folder, 'log', 'events')}`
     const links = {
@@ -240,12 +243,14 @@ async function startBrokers(folder: string, disks: Disks): Promise<Broker> {
   }
 }
 
-function simnodeProcess(folder: string, port: number, seed: number): ServiceProcess {
+function simnodeProcess(folder: string, port: number, { seed, network }: WorldOptions): ServiceProcess {
   return new ServiceProcess('simnode', { DATA_DIR: folder, LOG_LEVEL: 'warn' }, join(folder, 'simnode.log'), [
     '--port',
     String(port),
     '--seed',
     String(seed),
+    '--chain',
+    network.name,
     '--blocks',
     '60',
     '--txs-per-block',
