@@ -1,11 +1,16 @@
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import type { NodeBlock, NodeTx } from './node-json.js'
 
 const folder = new URL('../recording/', import.meta.url)
 
+/** Returns the file with the frames of a recording: of the Dilithium chain's node, or of the folder with this name beside it. */
+export const timelineOf = (recording = ''): string =>
+  new URL(join(recording, 'timeline.jsonl.gz'), folder).pathname
+
 /** The recording of a real node; its README describes the source of the figures. */
-export const TIMELINE = new URL('timeline.jsonl.gz', folder).pathname
+export const TIMELINE = timelineOf()
 
 export interface Frame {
   readonly type: 'start' | 'block' | 'mempool' | 'reorg'
@@ -42,6 +47,8 @@ export interface Oracles {
   readonly addresses: Readonly<
     Record<string, { kind: string; scriptPubKey: string; balance: number; utxos: number }>
   >
+  /** Outputs without an address, by their scripts; only in recordings of Bitcoin. */
+  readonly scripts?: Readonly<Record<string, { kind: string; balance: number; utxos: number }>>
   readonly mempool: Readonly<
     Record<string, { vsize: number; weight: number; time: number; fees: { base: number } }>
   >
@@ -49,14 +56,14 @@ export interface Oracles {
   readonly networkhashps: Readonly<Record<string, number>>
 }
 
-export function readFrames(): Frame[] {
-  return gunzipSync(readFileSync(TIMELINE))
+export function readFrames(recording?: string): Frame[] {
+  return gunzipSync(readFileSync(timelineOf(recording)))
     .toString()
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as Frame)
 }
 
-export function readOracles(): Oracles {
-  return JSON.parse(readFileSync(new URL('oracles.json', folder), 'utf8')) as Oracles
+export function readOracles(recording = ''): Oracles {
+  return JSON.parse(readFileSync(new URL(join(recording, 'oracles.json'), folder), 'utf8')) as Oracles
 }
