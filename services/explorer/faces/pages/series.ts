@@ -3,6 +3,7 @@ import { balanceHistory } from '../../core/reads/addresses/balance-history.js'
 import { address } from '../../core/reads/arguments.js'
 import { BadArgument } from '../../core/reads/read.js'
 import { miningDifficulty, miningHashrate } from '../../core/reads/statistics/mining.js'
+import { exposureHistory } from '../../core/reads/statistics/exposure.js'
 import { dailyStats, dilithiumHistory } from '../../core/reads/statistics/statistics.js'
 import type { Chart, Point } from './components/chart.js'
 import { declareText, type PageContext } from './page.js'
@@ -59,6 +60,21 @@ export async function adoption(page: PageContext): Promise<Chart> {
   }
 }
 
+/** Returns the exposed share of all coins at the end of each day. */
+export async function exposed(page: PageContext): Promise<Chart> {
+  const { t, read } = page
+  const { items } = await read(exposureHistory, { limit: DAYS })
+  const points = items.map(({ date, exposedPercent }): Point => [date, exposedPercent])
+  return {
+    id: 'exposure',
+    title: t.quantum.exposureOverTime,
+    x: t.words.date,
+    points: points.reverse(),
+    lines: [t.quantum.percentExposed],
+    csv: csvOf(page, 'exposure'),
+  }
+}
+
 /** Returns the transactions and the active and new addresses of each day. */
 export async function activity(page: PageContext): Promise<Chart> {
   const { t, read } = page
@@ -97,6 +113,7 @@ const CHARTS = {
   'difficulty.csv': (page: PageContext) => difficulties(page, ALL_BLOCKS),
   'hashrate.csv': hashrates,
   'quantum.csv': adoption,
+  'exposure.csv': exposed,
   'activity.csv': activity,
   'balance.csv': async (page: PageContext, of?: string) => {
     const chart = of === undefined ? undefined : await balances(page, of)

@@ -139,6 +139,14 @@ export const de: Messages = {
     chainwork: 'Arbeit der Kette',
     difficulty: 'Schwierigkeit',
     header: 'Kopf',
+    feeRates: 'Gebührensätze',
+    feeRatesAbout: (low, high) => `${low} bis ${high}; die Hälfte des Gewichts zahlt höchstens`,
+    fees: 'Mittlere und höchste Gebühr',
+    segwit: 'Mit Witness',
+    taproot: 'Taproot-Ausgaben',
+    taprootOf: (byKey, byScript) => `${byKey} mit Schlüssel, ${byScript} mit Skript`,
+    utxoIncrease: 'Änderung der nicht ausgegebenen Ausgänge',
+    claimed: 'Beanspruchte neue Münzen',
     transactions: (count) => n(count, 'Transaktion', 'Transaktionen'),
   },
   blocks: { title: 'Blöcke', about: 'Alle Blöcke der Kette, die neuesten zuerst.' },
@@ -237,9 +245,15 @@ export const de: Messages = {
     overTime: 'Verbreitung im Lauf der Zeit',
     percentTransactions: '% der Transaktionen',
     percentAddresses: '% der Adressen',
+    exposure: 'Angreifbarkeit durch Quantencomputer',
+    exposureAbout:
+      'Ein Computer, der private Schlüssel aus öffentlichen berechnet, könnte offene Münzen nehmen: Ihr öffentlicher Schlüssel steht in der Kette, im Skript selbst (P2PK, bloßes Multisig, P2TR) oder weil von ihrer Adresse schon etwas ausgegeben wurde. Verborgene Münzen zeigen ihn erst beim Ausgeben. Geschützte brauchen eine Dilithium-Signatur. Anderswo bekannte Schlüssel zählen nicht.',
+    exposureAboutPlain:
+      'Ein Computer, der private Schlüssel aus öffentlichen berechnet, könnte offene Münzen nehmen: Ihr öffentlicher Schlüssel steht in der Kette, im Skript selbst (P2PK, bloßes Multisig, P2TR) oder weil von ihrer Adresse schon etwas ausgegeben wurde. Verborgene Münzen zeigen ihn erst beim Ausgeben. Anderswo bekannte Schlüssel zählen nicht.',
+    exposureOverTime: 'Offene Münzen im Lauf der Zeit',
+    percentExposed: '% aller Münzen',
     values: 'Wert nach Art des Skripts',
-    valuesAbout:
-      'Bei offenen Münzen steht der öffentliche Schlüssel schon in der Kette. Bei verborgenen erscheint er beim Ausgeben; jede Adresse, von der schon etwas ausgegeben wurde, ist also auch offen. Geschützte brauchen eine Dilithium-Signatur.',
+    outputs: 'Nicht ausgegebene Ausgänge',
     scriptType: 'Art des Skripts',
     protections: {
       protected: 'Geschützt',

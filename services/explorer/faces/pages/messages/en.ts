@@ -130,6 +130,14 @@ export const en = {
     chainwork: 'Chainwork',
     difficulty: 'Difficulty',
     header: 'Header',
+    feeRates: 'Fee rates',
+    feeRatesAbout: (low: string, high: string) => `${low} to ${high}; half of the weight pays at most`,
+    fees: 'Median and highest fee',
+    segwit: 'With a witness',
+    taproot: 'Taproot spends',
+    taprootOf: (byKey: string, byScript: string) => `${byKey} by key, ${byScript} by script`,
+    utxoIncrease: 'Change of unspent outputs',
+    claimed: 'Subsidy claimed',
     transactions: (count: string) => n(count, 'transaction', 'transactions'),
   },
   blocks: { title: 'Blocks', about: 'All blocks of the chain, newest first.' },
@@ -228,9 +236,15 @@ export const en = {
     overTime: 'Adoption over time',
     percentTransactions: '% of transactions',
     percentAddresses: '% of addresses',
+    exposure: 'Exposure to quantum computers',
+    exposureAbout:
+      'A computer that derives private keys from public ones could take exposed coins: the chain shows their public key, in the script itself (P2PK, bare multisig, P2TR) or because their address has been spent from. Hidden coins reveal the key when they are spent. Protected ones need a Dilithium signature. Keys that are known from elsewhere do not count.',
+    exposureAboutPlain:
+      'A computer that derives private keys from public ones could take exposed coins: the chain shows their public key, in the script itself (P2PK, bare multisig, P2TR) or because their address has been spent from. Hidden coins reveal the key when they are spent. Keys that are known from elsewhere do not count.',
+    exposureOverTime: 'Exposed coins over time',
+    percentExposed: '% of all coins',
     values: 'Value by script type',
-    valuesAbout:
-      'Exposed coins have their public key in the chain already. Hidden ones reveal it when they are spent, and every address that has been spent from is exposed too. Protected ones need a Dilithium signature.',
+    outputs: 'Unspent outputs',
     scriptType: 'Script type',
     protections: {
       protected: 'Protected',

@@ -2,7 +2,8 @@ import { html, type Html } from '../../../../design/html.js'
 import { icon } from '../../../../design/icons.js'
 import { heightOrHash, limit, page } from '../../../core/reads/arguments.js'
 import { block as blockRead, blockTransactions } from '../../../core/reads/chain/blocks.js'
-import type { Block } from '../../../core/reads/shapes.js'
+import { blockStatistics } from '../../../core/reads/chain/block-statistics.js'
+import type { Block, BlockStatistics } from '../../../core/reads/shapes.js'
 import { fullness } from '../components/blocks.js'
 import {
   addressLink,
@@ -28,8 +29,9 @@ export const block = declarePage({
     const { t, f, read, chain, validity } = context
     // Confirmations, and the link to the next block.
     validity.dependsOn('head')
-    const [answer, txs] = await Promise.all([
+    const [answer, figures, txs] = await Promise.all([
       read(blockRead, { heightOrHash: which }),
+      read(blockStatistics, { heightOrHash: which }),
       read(blockTransactions, { heightOrHash: which, page, limit }, CARD),
     ])
     const title = t.block.title(f.number(answer.height))
@@ -63,6 +65,7 @@ export const block = declarePage({
         ],
         [t.block.difficulty, f.number(answer.difficulty)],
         [t.words.weight, `${f.number(answer.weight)} WU`],
+        ...statistics(context, figures),
       ])}
       <details class="more">
         <summary>${t.block.header}</summary>
@@ -89,6 +92,35 @@ export const block = declarePage({
     return { title, body, json: `/block/${which}` }
   },
 })
+
+/** Returns the facts that the statistics of a block add; those of a block without transactions say nothing. */
+function statistics({ t, f }: PageContext, figures: BlockStatistics): [string, string | Html | undefined][] {
+  const { tx_count, fee_rate_percentiles, taproot_key_spends, taproot_script_spends } = figures
+  const increase = `${figures.utxo_increase > 0 ? '+' : ''}${f.number(figures.utxo_increase)}`
+  const claimed = figures.subsidy_claimed === figures.subsidy ? undefined : f.amount(figures.subsidy_claimed)
+  if (tx_count < 2)
+    return [
+      [t.block.claimed, claimed],
+      [t.block.utxoIncrease, increase],
+    ]
+  const rates = t.block.feeRatesAbout(f.number(figures.min_fee_rate), f.number(figures.max_fee_rate))
+  return [
+    [t.block.feeRates, `${rates} ${f.number(fee_rate_percentiles.p50)} sat/vB`],
+    [t.block.fees, html`${f.amount(figures.median_fee)}, ${f.amount(figures.max_fee)}`],
+    [
+      t.block.segwit,
+      t.quantum.of(f.number(figures.segwit_tx_count), t.block.transactions(f.number(tx_count - 1))),
+    ],
+    [
+      t.block.taproot,
+      taproot_key_spends + taproot_script_spends === 0
+        ? undefined
+        : t.block.taprootOf(f.number(taproot_key_spends), f.number(taproot_script_spends)),
+    ],
+    [t.block.claimed, claimed],
+    [t.block.utxoIncrease, increase],
+  ]
+}
 
 /** Returns an arrow to the block below or above, which is disabled at the ends of the chain. */
 function neighbour(
