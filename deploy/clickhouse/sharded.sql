@@ -110,6 +110,31 @@ CREATE TABLE IF NOT EXISTS headwater.blocks_shard ON CLUSTER '{cluster}'
     `dilithium_addresses` UInt64,
     `dilithium_funded_addresses` UInt64,
     `sum_op_returns` UInt64,
+    `tx_size` UInt32,
+    `tx_weight` UInt32,
+    `min_tx_size` UInt32,
+    `median_tx_size` UInt32,
+    `max_tx_size` UInt32,
+    `min_fee` UInt64,
+    `median_fee` UInt64,
+    `max_fee` UInt64,
+    `min_fee_rate` UInt64,
+    `max_fee_rate` UInt64,
+    `fee_rate_percentiles` Array(UInt64),
+    `segwit_tx_count` UInt32,
+    `segwit_size` UInt32,
+    `segwit_weight` UInt32,
+    `witness_input_count` UInt32,
+    `taproot_key_spends` UInt32,
+    `taproot_script_spends` UInt32,
+    `coinbase_output` UInt64,
+    `utxo_increase` Int64,
+    `utxo_size_increase` Int64,
+    `type_values` Array(UInt64),
+    `type_exposed` Array(UInt64),
+    `type_protected` Array(UInt64),
+    `type_outputs` Array(UInt64),
+    `type_funded` Array(UInt64),
     INDEX by_time time TYPE minmax GRANULARITY 1
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
@@ -315,9 +340,10 @@ CREATE TABLE IF NOT EXISTS headwater.script_txs_shard ON CLUSTER '{cluster}'
     `tx_index` UInt32 CODEC(T64, LZ4),
     `total_received` UInt64 CODEC(T64, LZ4),
     `total_sent` UInt64 CODEC(T64, LZ4),
+    `funded_count` UInt32 CODEC(T64, LZ4),
     `unspent_count` UInt32 CODEC(T64, LZ4),
     `has_address` UInt8,
-    `has_dilithium_spend` UInt8,
+    `spend_kinds` UInt8,
     `open_days` Array(UInt16)
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
@@ -436,5 +462,5 @@ SETTINGS fsync_after_insert = 1, index_granularity = 8192;
 CREATE TABLE IF NOT EXISTS headwater.writers ON CLUSTER '{cluster}' AS headwater.writers_shard
 ENGINE = Distributed('{cluster}_state', 'headwater', 'writers_shard');
 
-INSERT INTO headwater.schema_version (version, checksum) VALUES (1, '965dc034230ce0fe1c5a9fc5cf21b6dd6c378eaf189d6192438ac91b7b92c852');
+INSERT INTO headwater.schema_version (version, checksum) VALUES (2, '148e43d08c115a350895034f3a69aed731b8ca96997aedff258eaba2d0bbf659');
 

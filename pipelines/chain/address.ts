@@ -1,4 +1,4 @@
-import { base58, bech32, bech32m, createBase58check } from '@scure/base'
+import { bech32, bech32m, createBase58check } from '@scure/base'
 import { sha256, sha256d } from './hash.js'
 import type { Network } from './networks.js'
 import { OP, type ScriptType, scriptType, witnessProgram } from './script.js'
@@ -41,7 +41,11 @@ export function addressOf(script: Buffer, network: Network): string | undefined 
 
 /** Returns whether a script has an address, without computing it. */
 export function hasAddress(script: Buffer, network: Network): boolean {
-  const type = scriptType(script, network)
+  return isTypeWithAddress(scriptType(script, network))
+}
+
+/** Returns whether scripts of a type have an address. */
+export function isTypeWithAddress(type: ScriptType): boolean {
   return (
     type.startsWith('witness_') || type === 'scripthash' || type === 'anchor' || type.endsWith('pubkeyhash')
   )
@@ -54,7 +58,11 @@ export function decodeAddress(address: string, network: Network): DecodedAddress
 
 /** Returns whether every spend of a script must contain a Dilithium signature, or may do so (P2MR). */
 export function isDilithiumScript(script: Buffer, network: Network): boolean {
-  const type = scriptType(script, network)
+  return isDilithiumType(scriptType(script, network))
+}
+
+/** Returns whether every spend of a script of a type must contain a Dilithium signature, or may do so (P2MR). */
+export function isDilithiumType(type: ScriptType): boolean {
   return type.startsWith('dilithium_') || type === 'witness_v2_p2mr'
 }
 
@@ -188,39 +196,4 @@ export function encodeWitnessProgram(hrp: string, version: number, program: Uint
   checksum ^= version === 0 ? BECH32_FINAL : BECH32M_FINAL
   for (let word = 5; word >= 0; word--) text += BECH32.charAt((checksum >> (5 * word)) & 31)
   return text
-}
-
-/** The addresses of one type of script: all with a prefix and, if set, a length; or all numbers of a range, in base 58. */
-export type AddressForm = { readonly type: ScriptType } & (
-  | { readonly prefix: string; readonly length?: number }
-  | { readonly first: string; readonly last: string }
-)
-
-/** The number of bytes of a base58 address after its version: a hash and a checksum. */
-const REST = 24
-/** The number of characters after the separator of a bech32 address: a version, the program and a checksum. */
-const WITNESS_LENGTHS = { 20: 39, 32: 59 } as const
-
-/** Returns the forms of a network's addresses, in the spelling of the node, by the types of their scripts. */
-export function addressForms({ hrp, p2pkh, p2sh, dilithium }: Network): AddressForm[] {
-  const numbered = (type: ScriptType, version: number): AddressForm => {
-    // Leading zero bytes are written as the digit 1 each; no other version begins with one.
-    if (version === 0) return { type, prefix: '1' }
-    const at = (byte: number): string =>
-      base58.encode(new Uint8Array(1 + REST).fill(byte).fill(version, 0, 1))
-    return { type, first: at(0), last: at(255) }
-  }
-  const witness = (type: ScriptType, version: string, size: keyof typeof WITNESS_LENGTHS): AddressForm => {
-    return { type, prefix: `${hrp}1${version}`, length: hrp.length + 1 + WITNESS_LENGTHS[size] }
-  }
-  return [
-    numbered('pubkeyhash', p2pkh),
-    numbered('scripthash', (dilithium?.claimsP2sh === true ? dilithium : { p2sh }).p2sh),
-    witness('witness_v0_keyhash', 'q', 20),
-    witness('witness_v0_scripthash', 'q', 32),
-    witness('witness_v1_taproot', 'p', 32),
-    ...(dilithium === undefined
-      ? []
-      : [witness('witness_v2_p2mr', 'z', 32), numbered('dilithium_pubkeyhash', dilithium.p2pkh)]),
-  ]
 }

@@ -67,3 +67,37 @@ export function feeRate(fee: bigint, vsize: number): string {
 
 const decimals = (hundredths: bigint): string =>
   `${String(hundredths / 100n)}.${String(hundredths % 100n).padStart(2, '0')}`
+
+/** The percentiles of fee rates, in percent of the weight. */
+export const FEE_RATE_PERCENTILES = [10n, 25n, 50n, 75n, 90n] as const
+
+/**
+ * Returns the percentiles of the fee rates of a block by weight, as the node's getblockstats does: each is the lowest rate up to which
+ * the transactions have that part of the weight.
+ * @param rates lowest first.
+ * @returns no percentiles without rates.
+ */
+export function feeRatePercentiles(
+  rates: readonly { readonly feeRate: bigint; readonly weight: bigint }[],
+): bigint[] {
+  if (rates.length === 0) return []
+  const total = rates.reduce((sum, { weight }) => sum + weight, 0n)
+  const percentiles: bigint[] = []
+  let below = 0n
+  for (const { feeRate, weight } of rates) {
+    below += weight
+    while (percentiles.length < FEE_RATE_PERCENTILES.length) {
+      const percent = FEE_RATE_PERCENTILES[percentiles.length] ?? 0n
+      if (below * 100n < total * percent) break
+      percentiles.push(feeRate)
+    }
+  }
+  return percentiles
+}
+
+/** Returns the median of sorted numbers, rounded down as the node does; 0 without numbers. */
+export function truncatedMedian(sorted: readonly bigint[]): bigint {
+  const middle = sorted.length >> 1
+  const [below = 0n, above = 0n] = [sorted[middle - 1], sorted[middle]]
+  return sorted.length % 2 === 1 ? above : (below + above) / 2n
+}

@@ -2,10 +2,11 @@ import type { BlockId } from '../chain/block.js'
 import { blocksBeside, chainTagFilter, type ChainView } from '../tables/chain-view.js'
 import type { Database } from '../tables/clickhouse.js'
 import { integerSet } from '../tables/keys.js'
+import { Selection } from '../tables/selection.js'
 import type { ParentState } from './apply/block-writer.js'
 import { hexOf } from '../chain/hash.js'
 import { type Network, networkNamed } from '../chain/networks.js'
-import { NO_SUMS, type Sums } from './apply/sums.js'
+import { NO_SUMS, SUM_COLUMNS, type Sums } from './apply/sums.js'
 import { chainOf, assertConnects, assertDisconnects, type PositionedEvent } from './events.js'
 
 /** The change of the chain by an event: a block becomes its tip, or its tip is disconnected. */
@@ -152,15 +153,14 @@ export function hashesOf(
   }
 }
 
+const SUMS = new Selection(SUM_COLUMNS)
+
 /** Returns the cumulative columns of a block's row, zeros before the first block. */
 async function sumsOf(db: Database, { height, hash }: BlockId): Promise<Sums> {
   if (height < 0) return NO_SUMS
-  const columns = Object.keys(NO_SUMS).join(', ')
-  const sql = `SELECT ${columns} FROM blocks FINAL WHERE height = {height:UInt32} AND hash = unhex({hash:String}) LIMIT 1`
-  const [row] = await db.query<Record<keyof Sums, string>>(sql, { height, hash })
+  const block = 'FROM blocks FINAL WHERE height = {height:UInt32} AND hash = unhex({hash:String}) LIMIT 1'
+  const [row] = await SUMS.query(db, block, { height, hash })
   if (row === undefined)
     throw new Error(`block ${hash} at ${String(height)} is on the chain but missing from the tables`)
-  return Object.fromEntries(
-    Object.entries(row).map(([name, value]) => [name, BigInt(value)]),
-  ) as unknown as Sums
+  return SUMS.write(row)
 }

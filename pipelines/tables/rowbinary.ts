@@ -11,6 +11,8 @@ export interface ColumnTypes {
   readonly count: number
   /** A total of the chain up to and including the row's block; stored as u64. */
   readonly sum: bigint
+  /** Totals of the chain by the type of scripts (`SPENDABLE_TYPES`), without zeros at the end; stored as Array(UInt64). */
+  readonly sums: readonly bigint[]
   /** Unsigned, 256 bits. */
   readonly u256: bigint
   readonly f64: number
@@ -25,6 +27,8 @@ export interface ColumnTypes {
   /** The first 5 bytes of a hash: 10 hex digits; stored as FixedString(5). */
   readonly hash5: string
   readonly hashes: readonly string[]
+  /** Array(UInt64). */
+  readonly u64s: readonly bigint[]
   /** Array(UInt16). */
   readonly u16s: readonly number[]
   readonly bytes: Uint8Array
@@ -41,6 +45,7 @@ const SERVER_TYPES: Readonly<Record<keyof ColumnTypes, string>> = {
   u64: 'UInt64',
   count: 'UInt64',
   sum: 'UInt64',
+  sums: 'Array(UInt64)',
   i64: 'Int64',
   u256: 'UInt256',
   f64: 'Float64',
@@ -49,6 +54,7 @@ const SERVER_TYPES: Readonly<Record<keyof ColumnTypes, string>> = {
   hash8: 'FixedString(8)',
   hash5: 'FixedString(5)',
   hashes: 'Array(FixedString(32))',
+  u64s: 'Array(UInt64)',
   u16s: 'Array(UInt16)',
   bytes: 'String',
   text: 'String',
@@ -115,6 +121,9 @@ class RowWriter {
         return this.#u256(value as bigint)
       case 'f64':
         return void this.#room(8).writeDoubleLE(value as number, this.#took(8))
+      case 'u64s':
+      case 'sums':
+        return this.#u64s(value as readonly bigint[])
       case 'u16s':
         return this.#u16s(value as readonly number[])
       case 'hash':
@@ -169,6 +178,11 @@ class RowWriter {
   #u256(value: bigint): void {
     for (let word = 0n; word < 4n; word++)
       this.#room(8).writeBigUInt64LE(BigInt.asUintN(64, value >> (64n * word)), this.#took(8))
+  }
+
+  #u64s(values: readonly bigint[]): void {
+    this.#varint(values.length)
+    for (const value of values) this.#u64(value)
   }
 
   #u16s(values: readonly number[]): void {
@@ -293,6 +307,9 @@ export class RowReader {
         return this.#u256()
       case 'f64':
         return this.#bytes.readDoubleLE(this.#skip(8))
+      case 'u64s':
+      case 'sums':
+        return this.#list(() => this.#bytes.readBigUInt64LE(this.#skip(8)))
       case 'u16s':
         return this.#list(() => this.#bytes.readUInt16LE(this.#skip(2)))
       case 'hash':

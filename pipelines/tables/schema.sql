@@ -1,4 +1,4 @@
--- Schema version 1.
+-- Schema version 2.
 --
 -- A change of this file needs a new version. No database is altered: with another version, its rows are written again from the log,
 -- into a second database that replaces it.
@@ -99,6 +99,34 @@ CREATE TABLE blocks
     dilithium_addresses UInt64,                 -- ever seen, Dilithium
     dilithium_funded_addresses UInt64,
     sum_op_returns UInt64,                      -- rows of op_returns
+    -- statistics of the transactions except the coinbase, as getblockstats has them; 0 for a block without
+    tx_size       UInt32,                       -- Σ
+    tx_weight     UInt32,                       -- Σ
+    min_tx_size   UInt32,
+    median_tx_size UInt32,
+    max_tx_size   UInt32,
+    min_fee       UInt64,
+    median_fee    UInt64,
+    max_fee       UInt64,
+    min_fee_rate  UInt64,                       -- base units per virtual byte, rounded down
+    max_fee_rate  UInt64,
+    fee_rate_percentiles Array(UInt64),         -- the 10th, 25th, 50th, 75th and 90th by weight; empty for a block without transactions
+    segwit_tx_count UInt32,                     -- with a witness
+    segwit_size   UInt32,                       -- Σ of these
+    segwit_weight UInt32,                       -- Σ of these
+    witness_input_count UInt32,                 -- inputs with a witness
+    taproot_key_spends UInt32,                  -- inputs that spend P2TR outputs by their key
+    taproot_script_spends UInt32,               -- or by a script
+    -- statistics of the block
+    coinbase_output UInt64,                     -- Σ
+    utxo_increase Int64,                        -- of the number of unspent outputs
+    utxo_size_increase Int64,                   -- bytes of unspent outputs, as the node counts them
+    -- totals of the unspent outputs after this block, by the type of their scripts (SPENDABLE_TYPES), without zeros at the end
+    type_values   Array(UInt64),                -- Σ, base units
+    type_exposed  Array(UInt64),                -- Σ of scripts of which the chain shows a key that is not of Dilithium
+    type_protected Array(UInt64),               -- Σ of scripts that require a Dilithium signature, or each of whose spends had one
+    type_outputs  Array(UInt64),                -- number
+    type_funded   Array(UInt64),                -- scripts with a balance above zero
     INDEX by_time time TYPE minmax GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree ORDER BY (height, hash)
@@ -185,9 +213,10 @@ CREATE TABLE script_txs
     tx_index      UInt32 CODEC(T64, LZ4),       -- block_txs has the txid
     total_received UInt64 CODEC(T64, LZ4),
     total_sent    UInt64 CODEC(T64, LZ4),
+    funded_count  UInt32 CODEC(T64, LZ4),       -- outputs ever received
     unspent_count UInt32 CODEC(T64, LZ4),
     has_address   UInt8,
-    has_dilithium_spend UInt8,                  -- has spent with a Dilithium signature or redeem script
+    spend_kinds   UInt8,                        -- has spent 1: with a Dilithium signature or redeem script, 2: without a signature, 3: both
     -- UTC days (since 1970) on which the script was touched and which a later block can still have: block times are not ordered,
     -- but the time of a block is always after the median of the previous eleven.
     open_days     Array(UInt16)

@@ -13,7 +13,8 @@ export const WRITERS = table('writers', {
   replaces: 'text',
 })
 
-export const BLOCKS = table('blocks', {
+/** The columns of `blocks` that readers of any block need. */
+export const BLOCK_COLUMNS = {
   height: 'u32',
   hash: 'hash',
   block_tag: 'u32',
@@ -50,7 +51,42 @@ export const BLOCKS = table('blocks', {
   dilithium_addresses: 'sum',
   dilithium_funded_addresses: 'sum',
   sum_op_returns: 'sum',
-})
+} as const
+
+/** The columns of `blocks` with statistics of its transactions. */
+export const BLOCK_STATISTICS = {
+  tx_size: 'u32',
+  tx_weight: 'u32',
+  min_tx_size: 'u32',
+  median_tx_size: 'u32',
+  max_tx_size: 'u32',
+  min_fee: 'u64',
+  median_fee: 'u64',
+  max_fee: 'u64',
+  min_fee_rate: 'u64',
+  max_fee_rate: 'u64',
+  fee_rate_percentiles: 'u64s',
+  segwit_tx_count: 'u32',
+  segwit_size: 'u32',
+  segwit_weight: 'u32',
+  witness_input_count: 'u32',
+  taproot_key_spends: 'u32',
+  taproot_script_spends: 'u32',
+  coinbase_output: 'u64',
+  utxo_increase: 'i64',
+  utxo_size_increase: 'i64',
+} as const
+
+/** The columns of `blocks` with totals of the unspent outputs by the type of their scripts. */
+export const TYPE_SUMS = {
+  type_values: 'sums',
+  type_exposed: 'sums',
+  type_protected: 'sums',
+  type_outputs: 'sums',
+  type_funded: 'sums',
+} as const
+
+export const BLOCKS = table('blocks', { ...BLOCK_COLUMNS, ...BLOCK_STATISTICS, ...TYPE_SUMS })
 
 /**
  * The number of the highest blocks whose rows of point tables may be missing until they are written again, because a power cut lost
@@ -99,8 +135,9 @@ export const SCRIPT_TX_COLUMNS = {
   tx_index: 'u32',
   total_received: 'u64',
   total_sent: 'u64',
+  funded_count: 'u32',
   unspent_count: 'u32',
-  has_dilithium_spend: 'bool',
+  spend_kinds: 'u8',
 } as const
 
 export const SCRIPT_TXS = table('script_txs', {

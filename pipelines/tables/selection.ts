@@ -32,6 +32,8 @@ const READERS: Partial<Record<keyof ColumnTypes, (value: never) => unknown>> = {
   bool: (value: number) => value === 1,
   u64: (value: string) => BigInt(value),
   sum: (value: string) => BigInt(value),
+  u64s: (values: readonly string[]) => values.map(BigInt),
+  sums: (values: readonly string[]) => values.map(BigInt),
   u256: (value: string) => BigInt(value),
   count: Number,
   i64: Number,

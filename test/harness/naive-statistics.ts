@@ -84,13 +84,15 @@ export function naiveDays(blocks: readonly NodeBlock[]): NaiveDay[] {
 const SIGNATURES = [2420, 2421]
 
 /**
- * Returns whether an input carries a Dilithium signature, judged by the sizes of its pushes and by the leaf of a P2MR
- * spend.
+ * Returns whether an input carries a Dilithium signature, judged by the sizes of its pushes, and by the end of the leaf of a P2MR
+ * spend or of the script of a P2WSH spend.
  */
-function hasSpentDilithium({ scriptSig, txinwitness = [], prevout }: NodeInput): boolean {
+export function hasSpentDilithium({ scriptSig, txinwitness = [], prevout }: NodeInput): boolean {
   const sizes = txinwitness.map((item) => item.length / 2)
   if (prevout?.scriptPubKey.hex.startsWith('5220') === true) return (txinwitness.at(-2) ?? '').endsWith('bb')
   if (sizes.some((size, at) => SIGNATURES.includes(size) && sizes[at + 1] === 1312)) return true
+  const hasScript = /b[b-e]$/.test(txinwitness.at(-1) ?? '')
+  if (hasScript && sizes.slice(0, -1).some((size) => SIGNATURES.includes(size))) return true
   return /^4d7[45]09/.test(scriptSig?.hex ?? '')
 }
 

@@ -24,6 +24,7 @@ export interface NodeInput {
 export interface NodeTx {
   readonly txid: string
   readonly hash: string
+  readonly hex: string
   readonly size: number
   readonly vin: readonly NodeInput[]
   readonly vout: readonly NodeOutput[]

@@ -12,7 +12,8 @@ import {
 import type { ChangedBlock } from './block-row.js'
 import type { ScriptChanges } from './script-changes.js'
 import type { Sums } from './sums.js'
-import { addTouch, columnsOf, type Script } from './totals.js'
+import { addTouch, columnsOf, isOfDilithium, type Script, unspentOf } from './totals.js'
+import { TypeTotals } from './type-totals.js'
 
 /** Rows of consecutive blocks, by table, that depend on the chain below them. */
 export class CumulativeRows {
@@ -42,6 +43,7 @@ interface Changes {
   funded: number
   dilithiumAddresses: number
   dilithiumFunded: number
+  readonly byType: TypeTotals
   /** Balances, before the block, of the scripts that it touches, by the indexes of the scripts. */
   readonly before: Map<number, bigint>
 }
@@ -83,6 +85,7 @@ export class BlockApplier {
       funded: 0,
       dilithiumAddresses: 0,
       dilithiumFunded: 0,
+      byType: new TypeTotals(this.#sums),
       before: new Map(),
     }
     const first = this.#tx
@@ -96,6 +99,7 @@ export class BlockApplier {
       ...block.row,
       active_addresses: changes.activeAddresses,
       new_addresses: changes.newAddresses,
+      utxo_increase: changes.unspent,
       ...this.#sums,
     })
   }
@@ -116,14 +120,16 @@ export class BlockApplier {
       const unspent = scriptChanges.unspent[at] ?? 0
       const before = {
         isFunded: script.received > script.sent,
-        isDilithium: script.isDilithium || script.hasSpentDilithium,
+        isDilithium: isOfDilithium(script),
       }
+      const unspentBefore = unspentOf(script)
       if (this.addressAt !== undefined && !changes.before.has(scriptIndex))
         changes.before.set(scriptIndex, script.received - script.sent)
       const isActive = !script.openDays.includes(day)
       const openDays = openDaysAfter(script.openDays, block)
-      const hasSpentDilithium = scriptChanges.hasSpentDilithium[at] === 1
-      addTouch(script, { height, received, sent, unspent, hasSpentDilithium, openDays })
+      const [funded = 0, spendKinds = 0] = [scriptChanges.funded[at], scriptChanges.spendKinds[at]]
+      addTouch(script, { height, received, sent, funded, unspent, spendKinds, openDays })
+      changes.byType.change(script.typeIndex, unspentBefore, unspentOf(script))
       changes.supply += received - sent
       changes.unspent += unspent
       if (script.hasAddress) {
@@ -159,7 +165,7 @@ export class BlockApplier {
         before: balance,
         balance: script.received - script.sent,
         tx_count: script.ordinal,
-        is_dilithium: script.isDilithium || script.hasSpentDilithium,
+        is_dilithium: isOfDilithium(script),
       })
     }
   }
@@ -212,6 +218,7 @@ function sumsAfter(before: Sums, { row, opReturns }: ChangedBlock, changes: Chan
     dilithium_addresses: before.dilithium_addresses + BigInt(changes.dilithiumAddresses),
     dilithium_funded_addresses: before.dilithium_funded_addresses + BigInt(changes.dilithiumFunded),
     sum_op_returns: before.sum_op_returns + BigInt(opReturns.length),
+    ...changes.byType.columns,
   }
 }
 
@@ -220,7 +227,7 @@ function addAddress(
   script: Script,
   before: { readonly isFunded: boolean; readonly isDilithium: boolean },
 ): void {
-  const isDilithium = script.isDilithium || script.hasSpentDilithium
+  const isDilithium = isOfDilithium(script)
   const wasSeen = script.ordinal > 1
   const isFunded = script.received > script.sent
   if (!wasSeen) changes.newAddresses++

@@ -4,11 +4,12 @@ import { difficultyOf, workOf } from '../../chain/difficulty.js'
 import { type Network, subsidy } from '../../chain/networks.js'
 import { isWitnessCommitment, opReturnPayload } from '../../chain/script.js'
 import type { BlockRow } from '../../tables/schema.js'
+import { blockStatistics } from './block-statistics.js'
 import type { PreparedBlock } from './script-book.js'
 import type { Sums } from './sums.js'
 
 /** The columns of a block's row that do not depend on the chain below it. */
-export type OwnBlockRow = Omit<BlockRow, keyof Sums | 'active_addresses' | 'new_addresses'>
+export type OwnBlockRow = Omit<BlockRow, keyof Sums | 'active_addresses' | 'new_addresses' | 'utxo_increase'>
 
 export interface ChangedBlock {
   readonly row: OwnBlockRow
@@ -22,7 +23,8 @@ export interface ChangedBlock {
 }
 
 /** Returns the row of a block and the payloads of its OP_RETURN outputs. */
-export function changedBlock({ block, txs }: PreparedBlock, network: Network): ChangedBlock {
+export function changedBlock(prepared: PreparedBlock, network: Network): ChangedBlock {
+  const { block, txs } = prepared
   const { header, height } = block
   const coinbase = block.txs[0]
   const paying = txs.filter(({ tx }) => !tx.isCoinbase)
@@ -53,6 +55,7 @@ export function changedBlock({ block, txs }: PreparedBlock, network: Network): C
     dilithium_tx_count: txs.filter(({ dilithiumInputs }) => dilithiumInputs.includes(true)).length,
     work: workOf(header.bits),
     difficulty: Number(difficultyOf(header.bits)),
+    ...blockStatistics(prepared, network),
   }
   const opReturns = txs.flatMap(({ tx }, txIndex) =>
     tx.outputs.flatMap(({ script }, vout) => {

@@ -1,5 +1,6 @@
 import { fromBinary } from '@bufbuild/protobuf'
 import { ChainEventSchema } from '../../../proto/gen/headwater/events/v1/events_pb.js'
+import { DILITHIUM_SPEND, PLAIN_SPEND } from '../../chain/columns/protection.js'
 import { redeemsDilithium } from '../../chain/dilithium.js'
 import type { Network } from '../../chain/networks.js'
 import { type ChangedBlock, changedBlock } from './block-row.js'
@@ -24,8 +25,10 @@ export interface ScriptChanges {
   readonly sent: BigUint64Array<ArrayBuffer>
   /** The change of the number of unspent outputs by each touch. */
   readonly unspent: Int32Array<ArrayBuffer>
-  /** 1 for each touch that spends with a Dilithium signature or redeem script, else 0. */
-  readonly hasSpentDilithium: Uint8Array<ArrayBuffer>
+  /** The number of outputs that each touch creates. */
+  readonly funded: Uint32Array<ArrayBuffer>
+  /** The kinds of spends of each touch, as bits. */
+  readonly spendKinds: Uint8Array<ArrayBuffer>
   /** SHA-256 of each script. */
   readonly hashes: readonly string[]
   /** The number of outputs of each script that are created or spent. */
@@ -102,7 +105,8 @@ class Touches {
   readonly #received: bigint[] = []
   readonly #sent: bigint[] = []
   readonly #unspent: number[] = []
-  readonly #hasSpentDilithium: number[] = []
+  readonly #funded: number[] = []
+  readonly #spendKinds: number[] = []
   readonly #outputCounts: number[] = []
   /** The index of each script's last touch. */
   readonly #touchOf = new Map<number, number>()
@@ -117,14 +121,20 @@ class Touches {
       const at = this.#of(number, from)
       this.#sent[at] = (this.#sent[at] ?? 0n) + prevout.value
       this.#unspent[at] = (this.#unspent[at] ?? 0) - 1
-      if (dilithiumInputs[vin] === true || redeemsDilithium(input, prevout.script, this.network))
-        this.#hasSpentDilithium[at] = 1
+      const kinds =
+        dilithiumInputs[vin] === true
+          ? DILITHIUM_SPEND
+          : redeemsDilithium(input, prevout.script, this.network)
+            ? DILITHIUM_SPEND | PLAIN_SPEND
+            : PLAIN_SPEND
+      this.#spendKinds[at] = (this.#spendKinds[at] ?? 0) | kinds
     }
     for (const [vout, { value }] of tx.outputs.entries()) {
       const script = paid[vout]
       if (script === undefined) continue
       const at = this.#of(script.number, from)
       this.#received[at] = (this.#received[at] ?? 0n) + value
+      this.#funded[at] = (this.#funded[at] ?? 0) + 1
       this.#unspent[at] = (this.#unspent[at] ?? 0) + 1
     }
     this.#txids.push(tx.txid)
@@ -139,7 +149,8 @@ class Touches {
       received: BigUint64Array.from(this.#received),
       sent: BigUint64Array.from(this.#sent),
       unspent: Int32Array.from(this.#unspent),
-      hasSpentDilithium: Uint8Array.from(this.#hasSpentDilithium),
+      funded: Uint32Array.from(this.#funded),
+      spendKinds: Uint8Array.from(this.#spendKinds),
       outputCounts: Uint32Array.from(this.#outputCounts),
     }
   }
@@ -153,7 +164,8 @@ class Touches {
     this.#received.push(0n)
     this.#sent.push(0n)
     this.#unspent.push(0)
-    this.#hasSpentDilithium.push(0)
+    this.#funded.push(0)
+    this.#spendKinds.push(0)
     this.#touchOf.set(script, at)
     return at
   }

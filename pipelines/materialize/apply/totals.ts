@@ -1,7 +1,10 @@
-import { hasAddress, isDilithiumScript } from '../../chain/address.js'
+import { isDilithiumType, isTypeWithAddress } from '../../chain/address.js'
+import { DILITHIUM_SPEND, protectionOf, typeIndexOf } from '../../chain/columns/protection.js'
 import type { Network } from '../../chain/networks.js'
+import { type ScriptType, scriptType } from '../../chain/script.js'
 import type { Row } from '../../tables/rowbinary.js'
 import type { SCRIPT_TXS } from '../../tables/schema.js'
+import type { Unspent } from './type-totals.js'
 
 /** The totals of a script after its last transaction so far. */
 export interface Totals {
@@ -11,44 +14,64 @@ export interface Totals {
   height: number
   received: bigint
   sent: bigint
+  /** The number of outputs that it ever received. */
+  funded: number
   unspent: number
-  hasSpentDilithium: boolean
+  /** The kinds of its spends, as bits. */
+  spendKinds: number
   /** Days of its transactions that a later block can still have, as UTC days since 1970. */
   openDays: readonly number[]
 }
 
 /** The totals of a script and its constant properties. */
 export interface Script extends Totals {
+  readonly type: ScriptType
+  readonly typeIndex: number
   readonly hasAddress: boolean
   readonly isDilithium: boolean
 }
 
 /** The changes of a script's totals by a transaction. */
-type Touch = Pick<Totals, 'height' | 'received' | 'sent' | 'unspent' | 'hasSpentDilithium' | 'openDays'>
+type Touch = Pick<Totals, 'height' | 'received' | 'sent' | 'funded' | 'unspent' | 'spendKinds' | 'openDays'>
 
 export const NO_TOTALS: Totals = {
   ordinal: 0,
   height: -1,
   received: 0n,
   sent: 0n,
+  funded: 0,
   unspent: 0,
-  hasSpentDilithium: false,
+  spendKinds: 0,
   openDays: [],
 }
 
 /** Returns a new script. Every script comes from this literal, without a spread, because V8 changes such objects several times as fast. */
 export function scriptWith(totals: Readonly<Totals>, script: Buffer, network: Network): Script {
+  const type = scriptType(script, network)
   return {
     ordinal: totals.ordinal,
     height: totals.height,
     received: totals.received,
     sent: totals.sent,
+    funded: totals.funded,
     unspent: totals.unspent,
-    hasSpentDilithium: totals.hasSpentDilithium,
+    spendKinds: totals.spendKinds,
     openDays: totals.openDays,
-    hasAddress: hasAddress(script, network),
-    isDilithium: isDilithiumScript(script, network),
+    type,
+    typeIndex: typeIndexOf(type),
+    hasAddress: isTypeWithAddress(type),
+    isDilithium: isDilithiumType(type),
   }
+}
+
+/** Returns whether an address counts as one of Dilithium: by its script, or by one of its spends. */
+export function isOfDilithium({ isDilithium, spendKinds }: Script): boolean {
+  return isDilithium || (spendKinds & DILITHIUM_SPEND) !== 0
+}
+
+/** Returns the unspent outputs of a script. */
+export function unspentOf({ received, sent, unspent, type, spendKinds }: Script): Unspent {
+  return { balance: received - sent, outputs: unspent, protection: protectionOf(type, spendKinds) }
 }
 
 /** Applies a transaction to the totals of a script. */
@@ -57,8 +80,9 @@ export function addTouch(totals: Totals, touch: Touch): void {
   totals.height = touch.height
   totals.received += touch.received
   totals.sent += touch.sent
+  totals.funded += touch.funded
   totals.unspent += touch.unspent
-  totals.hasSpentDilithium ||= touch.hasSpentDilithium
+  totals.spendKinds |= touch.spendKinds
   totals.openDays = touch.openDays
 }
 
@@ -73,29 +97,31 @@ export function columnsOf(totals: Totals): TotalsColumns {
     ordinal: totals.ordinal,
     total_received: totals.received,
     total_sent: totals.sent,
+    funded_count: totals.funded,
     unspent_count: totals.unspent,
-    has_dilithium_spend: totals.hasSpentDilithium,
+    spend_kinds: totals.spendKinds,
     open_days: totals.openDays,
   }
 }
 
 /** Selects the totals of a row of `script_txs` for `toTotals`. */
-export const TOTALS_TUPLE = `(script_txs.ordinal, script_txs.height, total_received, total_sent, unspent_count,
-  has_dilithium_spend, open_days)`
+export const TOTALS_TUPLE = `(script_txs.ordinal, script_txs.height, total_received, total_sent, funded_count, unspent_count,
+  spend_kinds, open_days)`
 
-type TotalsValues = [number, number, string, string, number, number, number[]]
+type TotalsValues = [number, number, string, string, number, number, number, number[]]
 
 /** Parses `TOTALS_TUPLE` as the server returns it; whether its elements have names depends on the server's version. */
 export function toTotals(tuple: TotalsValues | Readonly<Record<string, unknown>>): Totals {
   const values = Object.values(tuple) as TotalsValues
-  const [ordinal, height, received, sent, unspent, hasSpentDilithium, openDays] = values
+  const [ordinal, height, received, sent, funded, unspent, spendKinds, openDays] = values
   return {
     ordinal,
     height,
     received: BigInt(received),
     sent: BigInt(sent),
+    funded,
     unspent,
-    hasSpentDilithium: hasSpentDilithium === 1,
+    spendKinds,
     openDays,
   }
 }

@@ -143,7 +143,7 @@ async function addBalances(
   type Last = { hash: string; received: string; sent: string; txs: number; dilithium: number }
   const last = await db.query<Last>(
     `SELECT lower(hex(script_hash)) AS hash,
-       (argMax((total_received, total_sent, script_txs.ordinal, has_dilithium_spend), script_txs.ordinal) AS newest).1 AS received,
+       (argMax((total_received, total_sent, script_txs.ordinal, bitAnd(spend_kinds, 1)), script_txs.ordinal) AS newest).1 AS received,
        newest.2 AS sent, newest.3 AS txs, newest.4 AS dilithium
      FROM script_txs WHERE ${range} AND has_address = 1 AND height <= ${String(build.height)} AND ${filter}
      GROUP BY script_hash HAVING received > sent SETTINGS optimize_aggregation_in_order = 1`,

@@ -152,6 +152,86 @@ export interface OutputAddress {
   role: 'recipient'
 }
 
+export interface BlockStatistics {
+  /** 64 hexadecimal characters. */
+  hash: string
+  /** Height of the block. */
+  height: number
+  /** False for a block that a reorganisation replaced. */
+  canonical: boolean
+  /** ISO 8601 UTC with milliseconds. */
+  timestamp: string
+  /** Transactions. */
+  tx_count: number
+  /** Inputs, without the coinbase. */
+  input_count: number
+  /** Outputs. */
+  output_count: number
+  /** Base units, decimal. */
+  total_output: string
+  /** Base units, decimal. */
+  total_fees: string
+  /** Base units, decimal. */
+  min_fee: string
+  /** Median of the fees, each transaction counted once, base units, decimal, rounded down. */
+  median_fee: string
+  /** Base units, decimal. */
+  average_fee: string
+  /** Base units, decimal. */
+  max_fee: string
+  /** Base units per virtual byte, rounded down. */
+  min_fee_rate: string
+  /** Base units per virtual byte, rounded down. */
+  average_fee_rate: string
+  /** Base units per virtual byte, rounded down. */
+  max_fee_rate: string
+  /** The lowest fee rates up to which the transactions have 10, 25, 50, 75 and 90 percent of their weight. */
+  fee_rate_percentiles: {
+    /** Base units per virtual byte, rounded down. */
+    p10: string
+    /** Base units per virtual byte, rounded down. */
+    p25: string
+    /** Base units per virtual byte, rounded down. */
+    p50: string
+    /** Base units per virtual byte, rounded down. */
+    p75: string
+    /** Base units per virtual byte, rounded down. */
+    p90: string
+  }
+  /** Bytes of the transactions without the coinbase. */
+  tx_size: number
+  /** Weight units of the transactions without the coinbase. */
+  tx_weight: number
+  /** Fewest bytes of the transactions without the coinbase. */
+  min_tx_size: number
+  /** Median of the bytes of the transactions without the coinbase. */
+  median_tx_size: number
+  /** Average of the bytes of the transactions without the coinbase, rounded down. */
+  average_tx_size: number
+  /** Most bytes of the transactions without the coinbase. */
+  max_tx_size: number
+  /** Transactions with a witness, without the coinbase. */
+  segwit_tx_count: number
+  /** Bytes of these transactions. */
+  segwit_size: number
+  /** Weight units of these transactions. */
+  segwit_weight: number
+  /** Inputs with a witness, without the coinbase. */
+  witness_input_count: number
+  /** Inputs that spend a P2TR output by its key. */
+  taproot_key_spends: number
+  /** Inputs that spend a P2TR output by a script. */
+  taproot_script_spends: number
+  /** The coins that the block may create, base units, decimal. */
+  subsidy: string
+  /** The output of its coinbase without the fees, base units, signed decimal: less than the subsidy if the miner gave up a part. */
+  subsidy_claimed: string
+  /** Change of the number of unspent outputs; data outputs do not count. */
+  utxo_increase: number
+  /** Change of the bytes of unspent outputs, as the node counts them. */
+  utxo_size_increase: number
+}
+
 export interface TransactionHex {
   /** 64 hexadecimal characters. */
   txid: string
@@ -228,8 +308,16 @@ export interface AddressSummary {
   total_sent: string
   /** Base units, decimal. */
   balance: string
+  /** Confirmed outputs that it ever received. */
+  funded_count: number
+  /** Confirmed outputs that are spent. */
+  spent_count: number
   /** Confirmed outputs that are unspent. */
   unspent_count: number
+  /** Against a computer that derives private keys from public ones: exposed if the chain shows a key that is not of Dilithium, hidden if the script has the hash of a key or script that no spend has revealed, protected if it requires a Dilithium signature or each of its spends contained one, else unknown. */
+  protection: 'protected' | 'hidden' | 'exposed' | 'unknown'
+  /** What says so: the script itself, or a confirmed spend of it, which has revealed a key or contained a Dilithium signature. */
+  protection_by: 'script' | 'spend'
   /** Whether it is a Dilithium address. */
   isDilithium: boolean
   /** Changes by unconfirmed transactions. */
@@ -404,16 +492,60 @@ export interface AdoptionItem {
 }
 
 export interface TypeValue {
-  /** Type of the scripts, as the node names it; null for all scripts without an address. */
+  /** Type of the scripts, as the node names it; never null. */
   script_type: string | null
-  /** Against quantum computers: protected needs a Dilithium signature, hidden reveals its public key when it is spent, exposed has revealed it. */
+  /** Protection of a script of the type that was never spent. */
   protection: 'protected' | 'hidden' | 'exposed' | 'unknown'
   /** Base units, decimal. */
   value: string
   /** Percent, decimal. */
   percentage: string
-  /** Funded addresses. */
+  /** Of scripts of which the chain shows a key that is not of Dilithium, base units, decimal. */
+  exposed: string
+  /** Of scripts that require a Dilithium signature, or each of whose spends contained one, base units, decimal. */
+  protected: string
+  /** Unspent outputs. */
+  outputs: number
+  /** Funded addresses; null for a type without addresses. */
   addresses: number | null
+}
+
+export interface Exposure {
+  /** Height of the block. */
+  height: number
+  /** Of all unspent outputs, base units, decimal. */
+  value: string
+  /** Of scripts of which the chain shows a key that is not of Dilithium, base units, decimal. */
+  exposed: string
+  /** Of scripts with the hash of a key or script that no spend has revealed, base units, decimal. */
+  hidden: string
+  /** Of scripts that require a Dilithium signature, or each of whose spends contained one, base units, decimal. */
+  protected: string
+  /** Of scripts of which the type says nothing about keys, base units, decimal. */
+  unknown: string
+  /** Percent, decimal. */
+  exposedPercent: string
+  /** By type of script, largest first. */
+  types: TypeValue[]
+}
+
+export interface ExposureItem {
+  /** YYYY-MM-DD, UTC. */
+  date: string
+  /** Height of the block. */
+  height: number
+  /** Of all unspent outputs, base units, decimal. */
+  value: string
+  /** Of scripts of which the chain shows a key that is not of Dilithium, base units, decimal. */
+  exposed: string
+  /** Of scripts with the hash of a key or script that no spend has revealed, base units, decimal. */
+  hidden: string
+  /** Of scripts that require a Dilithium signature, or each of whose spends contained one, base units, decimal. */
+  protected: string
+  /** Of scripts of which the type says nothing about keys, base units, decimal. */
+  unknown: string
+  /** Percent, decimal. */
+  exposedPercent: string
 }
 
 export interface MempoolSummary {
@@ -841,6 +973,14 @@ export interface Reads {
       limit: number
     }
   }
+  /** Statistics of a block: fees, fee rates, sizes, witnesses, and what it changes in the set of unspent outputs. */
+  blockStats: {
+    arguments: {
+      /** Height or hash of the block: a block height or a hash of 64 hexadecimal characters. */
+      heightOrHash: string
+    }
+    answer: BlockStatistics
+  }
   /** A confirmed or unconfirmed transaction. */
   transaction: {
     arguments: {
@@ -1050,6 +1190,21 @@ export interface Reads {
     answer: {
       /** In the order of the read. */
       items: TypeValue[]
+      /** Maximum number of items. */
+      limit: number
+    }
+  }
+  /** The coins that a computer could take that derives private keys from public ones, because the chain shows a public key: by P2PK, bare multisig and P2TR scripts, or by an earlier spend. Keys that other scripts, unconfirmed transactions or anything but the chain reveal do not count. */
+  exposure: { arguments: object; answer: Exposure }
+  /** The coins whose public key the chain shows, at the end of each UTC day, newest first. */
+  exposureHistory: {
+    arguments: {
+      /** Maximum number of items: an integer from 1 to 365; default: 30. */
+      limit?: number
+    }
+    answer: {
+      /** In the order of the read. */
+      items: ExposureItem[]
       /** Maximum number of items. */
       limit: number
     }
@@ -1301,6 +1456,7 @@ export const READS: Readonly<Record<keyof Reads, string>> = {
   tip: '/blocks/tip',
   block: '/block/:heightOrHash',
   blockTransactions: '/block/:heightOrHash/txs?page',
+  blockStats: '/block/:heightOrHash/stats',
   transaction: '/tx/:txid',
   transactionHex: '/tx/:txid/hex',
   transactionStatus: '/tx/:txid/status',
@@ -1319,6 +1475,8 @@ export const READS: Readonly<Record<keyof Reads, string>> = {
   dilithiumStats: '/stats/dilithium',
   dilithiumHistory: '/stats/dilithium/history',
   valueByType: '/stats/value',
+  exposure: '/stats/exposure',
+  exposureHistory: '/stats/exposure/history',
   mempoolSummary: '/mempool/summary',
   mempoolTransactions: '/mempool/txs',
   mempoolTxids: '/mempool/txids?cursor',

@@ -19,6 +19,8 @@ const VALUES: { readonly [K in keyof ColumnTypes]: ColumnTypes[K] } = {
   i64: -1,
   u64: 2n ** 64n - 1n,
   sum: 1n,
+  sums: [2n ** 64n - 1n, 0n],
+  u64s: [1n, 2n ** 63n],
   u256: 2n ** 256n - 1n,
   count: Number.MAX_SAFE_INTEGER,
   f64: 0.1,
@@ -90,12 +92,10 @@ describe('a selection', () => {
       'FROM heads WHERE position = 5 AND NOT reached',
     )
     expect(head).toMatchObject({ connected: [], reached: false, disconnected: VALUES.hashes })
-    const read = new Selection({ script_hash: 'hash20', has_dilithium_spend: 'bool' })
-    expect(Object.keys(SCRIPT_TX_COLUMNS)).toEqual(
-      expect.arrayContaining(['script_hash', 'has_dilithium_spend']),
-    )
+    const read = new Selection({ script_hash: 'hash20', spend_kinds: 'u8' })
+    expect(Object.keys(SCRIPT_TX_COLUMNS)).toEqual(expect.arrayContaining(['script_hash', 'spend_kinds']))
     expect(await read.query(db(), 'FROM script_txs')).toEqual([
-      { scriptHash: VALUES.hash20, hasDilithiumSpend: true },
+      { scriptHash: VALUES.hash20, spendKinds: VALUES.u8 },
     ])
   })
 })

@@ -1,4 +1,5 @@
 import { Type, type TLiteral, type TSchema } from '@sinclair/typebox'
+import { PROTECTIONS } from '../../../../pipelines/chain/columns/protection.js'
 
 // The schemas of the fields of shapes.
 
@@ -28,3 +29,10 @@ export const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type
 
 export const Total = int('total number of items')
 export const Limit = int('maximum number of items')
+
+export const Percent = Type.String({ description: 'percent, decimal' })
+export const UtcDate = Type.String({ description: 'YYYY-MM-DD, UTC', format: 'date' })
+export const Protection = oneOf(
+  PROTECTIONS,
+  'against a computer that derives private keys from public ones: exposed if the chain shows a key that is not of Dilithium, hidden if the script has the hash of a key or script that no spend has revealed, protected if it requires a Dilithium signature or each of its spends contained one, else unknown',
+)

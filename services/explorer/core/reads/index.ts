@@ -2,6 +2,7 @@ import { addressSummary, addressTransactions, addressUtxos } from './addresses/a
 import { addressSummaries } from './addresses/summary.js'
 import { balanceHistory } from './addresses/balance-history.js'
 import { block, blocks, blockTransactions, tip } from './chain/blocks.js'
+import { blockStatistics } from './chain/block-statistics.js'
 import { label, labels } from './addresses/labels.js'
 import { feeHistory } from './chain/fee-history.js'
 import { mempoolBlocks, recommendedFees } from './mempool/fees.js'
@@ -21,7 +22,7 @@ import {
   summary,
   supply,
 } from './statistics/statistics.js'
-import { valueByType } from './statistics/value-by-type.js'
+import { exposure, exposureHistory, valueByType } from './statistics/exposure.js'
 import {
   transactionHex,
   transactionMerkleProof,
@@ -37,6 +38,7 @@ export const READS: readonly Read[] = [
   tip,
   block,
   blockTransactions,
+  blockStatistics,
   transaction,
   transactionHex,
   transactionStatus,
@@ -55,6 +57,8 @@ export const READS: readonly Read[] = [
   dilithium,
   dilithiumHistory,
   valueByType,
+  exposure,
+  exposureHistory,
   mempoolSummary,
   mempoolTransactions,
   mempoolTxids,

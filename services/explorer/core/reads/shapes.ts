@@ -17,12 +17,17 @@ import {
   MinedAt,
   oneOf,
   orNull,
+  Percent,
+  Protection,
   SignedAmount,
   text,
   Time,
   Total,
+  UtcDate,
   word,
 } from './fields.js'
+
+export * from './figure-shapes.js'
 
 /**
  * The shapes of the answers. Rows of the chain are snake_case, computed figures camelCase; amounts are decimal strings in base
@@ -218,7 +223,14 @@ export const AddressSummary = Type.Object({
   total_received: Amount,
   total_sent: Amount,
   balance: Amount,
+  funded_count: int('confirmed outputs that it ever received'),
+  spent_count: int('confirmed outputs that are spent'),
   unspent_count: int('confirmed outputs that are unspent'),
+  protection: Protection,
+  protection_by: oneOf(
+    ['script', 'spend'],
+    'what says so: the script itself, or a confirmed spend of it, which has revealed a key or contained a Dilithium signature',
+  ),
   isDilithium: flag('whether it is a Dilithium address'),
   unconfirmed: Type.Object(
     { balance_change: SignedAmount, tx_count: int('unconfirmed transactions') },
@@ -403,9 +415,6 @@ export const SearchResult = Type.Object({
 })
 export type SearchResult = Static<typeof SearchResult>
 
-const Percent = Type.String({ description: 'percent, decimal' })
-const UtcDate = Type.String({ description: 'YYYY-MM-DD, UTC', format: 'date' })
-
 export const RichListItem = Type.Object({
   rank: int('rank, from 1'),
   address: Address,
@@ -439,19 +448,6 @@ export const DilithiumStats = Type.Object({
 export type DilithiumStats = Static<typeof DilithiumStats>
 
 export const AdoptionItem = Type.Composite([Type.Object({ date: UtcDate }), DilithiumStats])
-
-export const TypeValue = Type.Object({
-  script_type: orNull(
-    text('type of the scripts, as the node names it; null for all scripts without an address'),
-  ),
-  protection: oneOf(
-    ['protected', 'hidden', 'exposed', 'unknown'],
-    'against quantum computers: protected needs a Dilithium signature, hidden reveals its public key when it is spent, exposed has revealed it',
-  ),
-  value: Amount,
-  percentage: Percent,
-  addresses: orNull(int('funded addresses')),
-})
 
 export const MiningPool = Type.Object({
   name: text('"Unknown" for all blocks of no known mining pool'),

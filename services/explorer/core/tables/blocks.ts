@@ -1,12 +1,12 @@
 import { type ByteQuerier, KEYS, type Querier, queryByKeys } from '../../../../pipelines/tables/keys.js'
-import { BLOCKS, UNSYNCED_BLOCKS } from '../../../../pipelines/tables/schema.js'
+import { BLOCK_COLUMNS, UNSYNCED_BLOCKS } from '../../../../pipelines/tables/schema.js'
 import { type SelectedRow, Selection } from '../../../../pipelines/tables/selection.js'
 
 /** The columns of a block. */
-export const BLOCK = new Selection(BLOCKS.columns)
+export const BLOCK = new Selection(BLOCK_COLUMNS)
 
 /** A row of `blocks`. Amounts in base units. */
-export type BlockRow = SelectedRow<typeof BLOCKS.columns>
+export type BlockRow = SelectedRow<typeof BLOCK_COLUMNS>
 
 /** Returns the rows of all branches between two heights (inclusive), highest first. A row may be there twice. */
 export async function blocksBetween(tables: ByteQuerier, from: number, to: number): Promise<BlockRow[]> {

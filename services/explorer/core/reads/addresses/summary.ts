@@ -1,6 +1,7 @@
 import { isoTime } from '../../../../../pipelines/chain/time.js'
 import { Type } from '@sinclair/typebox'
 import { isDilithiumScript } from '../../../../../pipelines/chain/address.js'
+import { DILITHIUM_SPEND, protectionOf } from '../../../../../pipelines/chain/columns/protection.js'
 import { scriptType } from '../../../../../pipelines/chain/script.js'
 import type { ScriptRow } from '../../tables/lookups.js'
 import { badArgument, address as oneAddress } from '../arguments.js'
@@ -24,9 +25,12 @@ export async function summaryOf(
     row === undefined ? null : isoTime(chain.blocks.timeAt(row.height))
   const received = last?.totalReceived ?? 0n
   const sent = last?.totalSent ?? 0n
+  const spendKinds = last?.spendKinds ?? 0
+  const type = scriptType(script, network)
+  const protection = protectionOf(type, spendKinds)
   return {
     address,
-    script_type: scriptType(script, network),
+    script_type: type,
     first_seen_height: first?.height ?? null,
     first_seen: timeOf(first),
     last_seen: timeOf(last),
@@ -34,9 +38,13 @@ export async function summaryOf(
     total_received: received.toString(),
     total_sent: sent.toString(),
     balance: (received - sent).toString(),
+    funded_count: last?.fundedCount ?? 0,
+    spent_count: (last?.fundedCount ?? 0) - (last?.unspentCount ?? 0),
     unspent_count: last?.unspentCount ?? 0,
+    protection,
+    protection_by: protection === protectionOf(type, 0) ? 'script' : 'spend',
     isDilithium:
-      isDilithiumScript(script, network) || isDilithiumSpelling || last?.hasDilithiumSpend === true,
+      isDilithiumScript(script, network) || isDilithiumSpelling || (spendKinds & DILITHIUM_SPEND) !== 0,
     unconfirmed: { balance_change: change.toString(), tx_count: inMempool.length },
   }
 }

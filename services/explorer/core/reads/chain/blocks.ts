@@ -105,6 +105,6 @@ export const blockTransactions = declareRead({
 })
 
 /** Returns the error for a missing block. @param which a height in decimal, or a hash in hex, whose height is unknown. */
-function noBlock(which: string): NotFound {
+export function noBlock(which: string): NotFound {
   return new NotFound('Block not found', which.length === 64 ? 0 : Number(which))
 }

@@ -43,7 +43,7 @@ class FakeChains {
       for (const [txIndex, txid] of block.txids.entries()) {
         const at = { height, blockTag: tagOf(block), txIndex }
         const totals = { totalReceived: BigInt(++ordinal), totalSent: 0n, unspentCount: ordinal }
-        this.#rows.push({ scriptHash: HASH, ordinal, ...at, ...totals, hasDilithiumSpend: false })
+        this.#rows.push({ scriptHash: HASH, ordinal, ...at, ...totals, fundedCount: 0, spendKinds: 0 })
         this.#txs.set(blockTxKey(at), { txid, ...at } as unknown as BlockTx)
       }
     }

@@ -24,7 +24,8 @@ function stateOf(read: (from: number, to: number) => void = () => undefined) {
     totalReceived: BigInt(ordinal),
     totalSent: 0n,
     unspentCount: ordinal,
-    hasDilithiumSpend: false,
+    fundedCount: 2,
+    spendKinds: 0,
   })
   const tables = {
     scriptRows: (_: string, from: number, to: number) => {

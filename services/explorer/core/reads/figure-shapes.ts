@@ -1,0 +1,117 @@
+import { type Static, Type } from '@sinclair/typebox'
+import {
+  Amount,
+  flag,
+  Hash,
+  Height,
+  int,
+  list,
+  long,
+  orNull,
+  Percent,
+  Protection,
+  text,
+  Time,
+  UtcDate,
+} from './fields.js'
+
+// The shapes of the statistics of a block and of the unspent outputs by type. Those of `shapes.ts` include them.
+
+const WITHOUT_COINBASE = 'of the transactions without the coinbase'
+const FloorRate = Type.String({ description: 'base units per virtual byte, rounded down' })
+
+export const FeeRatePercentiles = Type.Object({
+  p10: FloorRate,
+  p25: FloorRate,
+  p50: FloorRate,
+  p75: FloorRate,
+  p90: FloorRate,
+})
+
+export const BlockStatistics = Type.Object({
+  hash: Hash,
+  height: Height,
+  canonical: flag('false for a block that a reorganisation replaced'),
+  timestamp: Time,
+  tx_count: int('transactions'),
+  input_count: int('inputs, without the coinbase'),
+  output_count: int('outputs'),
+  total_output: Amount,
+  total_fees: Amount,
+  min_fee: Amount,
+  median_fee: Type.String({
+    description: 'median of the fees, each transaction counted once, base units, decimal, rounded down',
+    format: 'uint64',
+  }),
+  average_fee: Amount,
+  max_fee: Amount,
+  min_fee_rate: FloorRate,
+  average_fee_rate: FloorRate,
+  max_fee_rate: FloorRate,
+  fee_rate_percentiles: Type.Object(FeeRatePercentiles.properties, {
+    description:
+      'the lowest fee rates up to which the transactions have 10, 25, 50, 75 and 90 percent of their weight',
+  }),
+  tx_size: int(`bytes ${WITHOUT_COINBASE}`),
+  tx_weight: int(`weight units ${WITHOUT_COINBASE}`),
+  min_tx_size: int(`fewest bytes ${WITHOUT_COINBASE}`),
+  median_tx_size: int(`median of the bytes ${WITHOUT_COINBASE}`),
+  average_tx_size: int(`average of the bytes ${WITHOUT_COINBASE}, rounded down`),
+  max_tx_size: int(`most bytes ${WITHOUT_COINBASE}`),
+  segwit_tx_count: int('transactions with a witness, without the coinbase'),
+  segwit_size: int('bytes of these transactions'),
+  segwit_weight: int('weight units of these transactions'),
+  witness_input_count: int('inputs with a witness, without the coinbase'),
+  taproot_key_spends: int('inputs that spend a P2TR output by its key'),
+  taproot_script_spends: int('inputs that spend a P2TR output by a script'),
+  subsidy: Type.String({
+    description: 'the coins that the block may create, base units, decimal',
+    format: 'uint64',
+  }),
+  subsidy_claimed: Type.String({
+    description:
+      'the output of its coinbase without the fees, base units, signed decimal: less than the subsidy if the miner gave up a part',
+    format: 'int64',
+  }),
+  utxo_increase: int('change of the number of unspent outputs; data outputs do not count'),
+  utxo_size_increase: int('change of the bytes of unspent outputs, as the node counts them'),
+})
+export type BlockStatistics = Static<typeof BlockStatistics>
+
+const amountOf = (description: string) =>
+  Type.String({ description: `${description}, base units, decimal`, format: 'uint64' })
+const ExposedValue = amountOf('of scripts of which the chain shows a key that is not of Dilithium')
+const ProtectedValue = amountOf(
+  'of scripts that require a Dilithium signature, or each of whose spends contained one',
+)
+
+export const TypeValue = Type.Object({
+  script_type: orNull(text('type of the scripts, as the node names it; never null')),
+  protection: Type.Union(Protection.anyOf, {
+    description: 'protection of a script of the type that was never spent',
+  }),
+  value: Amount,
+  percentage: Percent,
+  exposed: ExposedValue,
+  protected: ProtectedValue,
+  outputs: long('unspent outputs'),
+  addresses: orNull(int('funded addresses; null for a type without addresses')),
+})
+export type TypeValue = Static<typeof TypeValue>
+
+const EXPOSURE_SUMS = {
+  value: amountOf('of all unspent outputs'),
+  exposed: ExposedValue,
+  hidden: amountOf('of scripts with the hash of a key or script that no spend has revealed'),
+  protected: ProtectedValue,
+  unknown: amountOf('of scripts of which the type says nothing about keys'),
+  exposedPercent: Percent,
+}
+
+export const Exposure = Type.Object({
+  height: Height,
+  ...EXPOSURE_SUMS,
+  types: list(TypeValue, 'by type of script, largest first'),
+})
+
+export const ExposureItem = Type.Object({ date: UtcDate, height: Height, ...EXPOSURE_SUMS })
