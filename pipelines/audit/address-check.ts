@@ -75,7 +75,7 @@ async function compare(
     `SELECT lower(hex(script_hash)) AS hash, concat(lower(hex(txid)), ':', toString(vout)) AS outpoint,
        concat(toString(any(value)), if(max(is_coinbase) = 1, '${OF_COINBASE}', '')) AS amount
      FROM script_outputs WHERE script_hash IN ${KEYS20} AND ${filter}
-     GROUP BY script_hash, txid, vout HAVING max(spent) = 0`,
+     GROUP BY script_hash, txid, vout, output_height HAVING max(spent) = 0`,
     hashes,
   )
   const totals = await queryByKeys<{ hash: string; balance: string; unspent: string }>(

@@ -11,8 +11,8 @@ const SCRIPTS_THAT_DIFFER = (filter: string): string => `
   outputs AS (
     SELECT script_hash, sum(if(gone = 0, amount, 0)) AS left, countIf(gone = 0) AS count, countIf(made = 0) AS unmade,
       countIf(amounts > 1) AS unequal FROM (
-        SELECT script_hash, txid, vout, any(value) AS amount, max(spent) AS gone, countIf(spent = 0) > 0 AS made,
-          uniqExact(value) AS amounts FROM script_outputs WHERE ${filter} GROUP BY script_hash, txid, vout)
+        SELECT script_hash, txid, vout, output_height, any(value) AS amount, max(spent) AS gone, countIf(spent = 0) > 0 AS made,
+          uniqExact(value) AS amounts FROM script_outputs WHERE ${filter} GROUP BY script_hash, txid, vout, output_height)
     GROUP BY script_hash),
   balances AS (
     SELECT script_hash, argMax(script_balances.balance, height) AS listed, argMax(tx_count, height) AS txs

@@ -140,3 +140,22 @@ export function merkleBranch(txids: readonly string[], index: number): string[] 
   }
   return branch
 }
+
+/**
+ * Returns the instruction that pushes a height. Since BIP 34, the script of a coinbase begins with the height of its block, so that no
+ * two blocks of a chain have the same coinbase.
+ */
+export function heightPush(height: number): Buffer {
+  if (height <= 16) return Buffer.from([height === 0 ? 0 : 0x50 + height])
+  const bytes: number[] = []
+  for (let rest = height; rest > 0; rest = Math.floor(rest / 256)) bytes.push(rest % 256)
+  // The top bit of a script number is its sign.
+  if ((bytes.at(-1) ?? 0) >= 0x80) bytes.push(0)
+  return Buffer.from([bytes.length, ...bytes])
+}
+
+/** Returns whether the script of a coinbase begins with the height of its block. */
+export function beginsWithHeight(script: Uint8Array, height: number): boolean {
+  const push = heightPush(height)
+  return push.equals(script.subarray(0, push.length))
+}

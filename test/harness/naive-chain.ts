@@ -24,6 +24,8 @@ interface Undo {
   readonly block: NodeBlock
   readonly created: string[]
   readonly spent: [string, Coin][]
+  /** Unspent outputs of an earlier transaction with the txid of a new one, which are lost (BIP 30). */
+  readonly lost: [string, Coin][]
   readonly touched: string[]
 }
 
@@ -57,7 +59,7 @@ export class NaiveChain {
   push(block: NodeBlock): string[] {
     if (block.height > 0 && block.previousblockhash !== this.tip?.hash)
       throw new Error('the oracle got a block out of order')
-    const undo: Undo = { block, created: [], spent: [], touched: [] }
+    const undo: Undo = { block, created: [], spent: [], lost: [], touched: [] }
     for (const tx of block.tx) this.#apply(block, tx, undo)
     this.#transactions += block.tx.length
     this.#undo.push(undo)
@@ -85,6 +87,10 @@ export class NaiveChain {
     }
     for (const [outpoint, coin] of undo.spent) {
       if (undo.created.includes(outpoint)) continue
+      this.coins.set(outpoint, coin)
+      this.#change(coin.script, coin.value)
+    }
+    for (const [outpoint, coin] of undo.lost) {
       this.coins.set(outpoint, coin)
       this.#change(coin.script, coin.value)
     }
@@ -126,6 +132,12 @@ export class NaiveChain {
       if (block.height === 0 || script.startsWith('6a') || script.length > 20_000) continue
       const coin = { script, value: baseUnits(output.value) }
       const outpoint = `${tx.txid}:${String(output.n)}`
+      const lost = this.coins.get(outpoint)
+      if (lost !== undefined) {
+        undo.lost.push([outpoint, lost])
+        this.#change(lost.script, -lost.value)
+        add(lost.script, -lost.value)
+      }
       this.coins.set(outpoint, coin)
       undo.created.push(outpoint)
       this.#change(script, coin.value)

@@ -43,9 +43,10 @@ export class NaiveState {
           if (block.height === 0 || script.startsWith('6a') || output.script.length > 10_000) return
           const coin = { txid: tx.txid, vout, script, value: output.value, height: block.height }
           // BIP 30: the coinbase of an earlier block again. The output of the first one never existed, if it is unspent.
-          this.supply += output.value - (this.#coins.get(outpoint(tx.txid, vout))?.value ?? 0n)
+          const lost = this.#coins.get(outpoint(tx.txid, vout))?.value ?? 0n
+          this.supply += output.value - lost
           this.#coins.set(outpoint(tx.txid, vout), coin)
-          row(script, output.value, 0n)
+          row(script, output.value, lost)
         })
       })
       this.transactions += txs.length

@@ -119,7 +119,7 @@ describe('a successor', () => {
     const stopping = (): void => {
       throw stop
     }
-    const rewriting = vi.spyOn(BlockWriter.prototype, 'write')
+    const rewriting = vi.spyOn(BlockWriter.prototype, 'rewrite')
     await expect(successor({ beforeSwitch: stopping }).run()).rejects.toThrow(stop)
     expect(rewriting).not.toHaveBeenCalled()
     rewriting.mockRestore()

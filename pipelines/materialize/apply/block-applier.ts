@@ -6,6 +6,7 @@ import {
   BLOCKS,
   OP_RETURNS,
   SCRIPT_BALANCES,
+  SCRIPT_OUTPUTS,
   SCRIPT_TXS,
   SCRIPTS,
 } from '../../tables/schema.js'
@@ -23,14 +24,19 @@ export class CumulativeRows {
   readonly addressOrder = new EncodedRows(ADDRESS_ORDER)
   readonly scriptBalances = new EncodedRows(SCRIPT_BALANCES)
   readonly opReturns = new EncodedRows(OP_RETURNS)
+  /** The outputs that a repeated coinbase has overwritten. */
+  readonly overwritten = new EncodedRows(SCRIPT_OUTPUTS)
   /** The blocks and the ids of their transactions. */
   readonly ids: BlockId[] = []
   readonly txids: string[] = []
+  /** The ids of the coinbases. */
+  readonly coinbases: string[] = []
   /** The numbers of outputs created and spent, by script hash. */
   readonly changes = new Map<string, number>()
 
   get tables(): readonly EncodedRows[] {
-    return [this.scriptTxs, this.scripts, this.addressOrder, this.scriptBalances, this.opReturns]
+    const { scriptTxs, scripts, addressOrder, scriptBalances, opReturns, overwritten } = this
+    return [scriptTxs, scripts, addressOrder, scriptBalances, opReturns, overwritten]
   }
 }
 
@@ -89,6 +95,7 @@ export class BlockApplier {
       before: new Map(),
     }
     const first = this.#tx
+    this.rows.coinbases.push(this.scriptChanges.txids[first] ?? '')
     for (let index = 0; index < block.row.tx_count; index++) this.#applyTx(block, index, changes)
     const ordinal = this.#sums.sum_op_returns
     this.#sums = sumsAfter(this.#sums, block, changes)

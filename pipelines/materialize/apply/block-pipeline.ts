@@ -1,8 +1,9 @@
 import type { Database } from '../../tables/clickhouse.js'
 import type { WorkingChain } from '../working-chain.js'
 import { CumulativeRows } from './block-applier.js'
-import type { BlockWriter, LookedUp } from './block-writer.js'
+import { type BlockWriter, type LookedUp, NOTHING_LOOKED_UP, ONE_REPEATED } from './block-writer.js'
 import { OwnRows } from './own-rows.js'
+import { partsOf } from './repeated-coinbases.js'
 import { type BlockEvent, type Made, madeFrom } from './script-changes.js'
 import { ScriptChangesMaker } from './script-changes-maker.js'
 
@@ -129,31 +130,51 @@ export class BlockPipeline {
   }
 
   /**
-   * Looks up the scripts of a job while the jobs below are applied, so that the query delays none of them. Leaves out scripts
-   * that a job below touches.
+   * Looks up what a job needs while the jobs below are applied, so that the queries delay none of them.
    * @param below the jobs that are not applied yet.
    */
   async #lookUp(job: Promise<Made>, below: readonly PendingBlocks[]): Promise<LookedUp> {
-    const touched = new Set<string>()
-    for (const each of below) for (const hash of (await each.job).scriptChanges.hashes) touched.add(hash)
     const { scriptChanges } = await job
-    return this.#parts.writer.lookUp(scriptChanges.hashes.filter((hash) => !touched.has(hash)))
+    const lower = await Promise.all(below.map(async (each) => (await each.job).scriptChanges))
+    return this.#parts.writer.lookUp(scriptChanges, lower)
   }
 
   async #applyNext(): Promise<void> {
     const [next] = this.#pending
     if (next === undefined) return
-    const { rows, scriptChanges } = await next.job
-    const lookedUp = await next.lookedUp
+    const [made, lookedUp] = await Promise.all([next.job, next.lookedUp])
+    if (lookedUp.repeated.length === 0) await this.#apply(next.blocks, made, lookedUp)
+    else await this.#applyParts(next.blocks, lookedUp.repeated)
+    this.#pending.shift()
+  }
+
+  async #apply(
+    blocks: readonly Connecting[],
+    { rows, scriptChanges }: Made,
+    lookedUp: LookedUp,
+  ): Promise<void> {
     await this.#makeRoom()
     const { db, writer, chain, number } = this.#parts
     const working = chain()
     const parent = await working.parentState(db, number())
     this.#rows.own.take(rows)
     const { sums, scripts } = await writer.apply(this.#rows.applied, scriptChanges, parent, true, lookedUp)
-    working.write(next.blocks, sums)
+    working.write(blocks, sums)
     this.#scripts.applied += scripts
-    this.#pending.shift()
+  }
+
+  /** Applies blocks, those with a repeated coinbase when the blocks below them are in the tables. */
+  async #applyParts(blocks: readonly Connecting[], repeated: readonly number[]): Promise<void> {
+    const { network } = this.#parts.chain()
+    if (network === undefined) return
+    for (const { part, isRepeated } of partsOf(blocks, repeated)) {
+      if (isRepeated) {
+        await this.#send()
+        await this.sent()
+      }
+      const made = madeFrom({ events: part, network })
+      await this.#apply(part, made, isRepeated ? ONE_REPEATED : NOTHING_LOOKED_UP)
+    }
   }
 
   /** Makes room in the cache, so that it does not evict totals that are not in the tables yet. */

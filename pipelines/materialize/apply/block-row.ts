@@ -1,11 +1,11 @@
-import { blockTag } from '../../chain/block.js'
+import { beginsWithHeight, blockTag } from '../../chain/block.js'
 import { encodePayouts, payoutsOf } from '../../chain/columns/payouts.js'
 import { difficultyOf, workOf } from '../../chain/difficulty.js'
 import { type Network, subsidy } from '../../chain/networks.js'
 import { isWitnessCommitment, opReturnPayload } from '../../chain/script.js'
 import type { BlockRow } from '../../tables/schema.js'
 import { blockStatistics } from './block-statistics.js'
-import type { PreparedBlock } from './script-book.js'
+import type { PreparedBlock, PreparedTx } from './script-book.js'
 import type { Sums } from './sums.js'
 
 /** The columns of a block's row that do not depend on the chain below it. */
@@ -14,12 +14,21 @@ export type OwnBlockRow = Omit<BlockRow, keyof Sums | 'active_addresses' | 'new_
 export interface ChangedBlock {
   readonly row: OwnBlockRow
   readonly medianTime: number
+  /** The spendable outputs of the coinbase if a lower block may contain the same coinbase; none if it begins with its height. */
+  readonly repeatable: readonly CoinbaseOutput[]
   readonly opReturns: readonly {
     readonly txIndex: number
     readonly vout: number
     readonly data: Uint8Array
     readonly isScript: boolean
   }[]
+}
+
+export interface CoinbaseOutput {
+  readonly vout: number
+  readonly value: bigint
+  /** The index of its script. */
+  readonly script: number
 }
 
 /** Returns the row of a block and the payloads of its OP_RETURN outputs. */
@@ -65,8 +74,19 @@ export function changedBlock(prepared: PreparedBlock, network: Network): Changed
       return [{ txIndex, vout, data: Uint8Array.from(payload.data), isScript: payload.isScript }]
     }),
   )
-  return { row, medianTime: block.medianTime, opReturns }
+  return { row, medianTime: block.medianTime, repeatable: repeatableOf(block.height, txs[0]), opReturns }
 }
+
+function repeatableOf(height: number, coinbase: PreparedTx | undefined): CoinbaseOutput[] {
+  if (coinbase === undefined || beginsWithHeight(coinbase.tx.inputs[0]?.scriptSig ?? NO_SCRIPT, height))
+    return []
+  return coinbase.tx.outputs.flatMap(({ value }, vout) => {
+    const script = coinbase.paid[vout]?.number
+    return script === undefined ? [] : [{ vout, value, script }]
+  })
+}
+
+const NO_SCRIPT = new Uint8Array()
 
 function sumOf(coins: readonly { readonly value: bigint }[]): bigint {
   return coins.reduce((sum, { value }) => sum + value, 0n)

@@ -14,6 +14,7 @@ import { assertOwnTags } from '../../tables/tags.js'
 import { whileNewest } from '../../tables/writers.js'
 import { BlockApplier, CumulativeRows } from './block-applier.js'
 import type { ConnectedBlock } from './decode.js'
+import { coinbaseOf, coinbasesOf, overwrite, partsOf, repeatedAmong } from './repeated-coinbases.js'
 import { type ScriptChanges, scriptChangesOf } from './script-changes.js'
 import type { OwnRows } from './own-rows.js'
 import type { Sums } from './sums.js'
@@ -31,7 +32,9 @@ const LONG_HISTORY = 1_000
 /** The number of simultaneous queries for totals of scripts. */
 const ALONE_AT_ONCE = 8
 
-const NOTHING_LOOKED_UP: LookedUp = { requested: new Set(), written: new Set() }
+export const NOTHING_LOOKED_UP: LookedUp = { requested: new Set(), written: new Set(), repeated: [] }
+/** The same for a part that is a block with a repeated coinbase. */
+export const ONE_REPEATED: LookedUp = { ...NOTHING_LOOKED_UP, repeated: [0] }
 
 /** The state that blocks build on: a filter for rows of the chain below them, and the sums after the block below. */
 export interface ParentState {
@@ -44,10 +47,13 @@ export interface ParentState {
   readonly beside: string
 }
 
-/** Which of some scripts were written before. */
+/** Results of lookups for some blocks before these are applied. */
 export interface LookedUp {
+  /** The scripts that were looked up, and those of them that were written before. */
   readonly requested: ReadonlySet<string>
   readonly written: ReadonlySet<string>
+  /** The indexes of the blocks whose coinbase a lower block may contain, too; see `partsOf`. */
+  readonly repeated: readonly number[]
 }
 
 /**
@@ -61,6 +67,8 @@ export class BlockWriter {
   #leftFrom = Number.POSITIVE_INFINITY
   /** The blocks that have left the chain and whose witnesses are not copied yet. */
   #left: BlockId[] = []
+  /** The ids of the coinbases of blocks that are applied and not in the tables yet. */
+  readonly #coinbases = new Set<string>()
   /** True to write rows of balances. */
   writesBalances = true
   /** The number of rows of balances added since it was last reset. */
@@ -78,6 +86,7 @@ export class BlockWriter {
   /** Clears the cache. Must be called after every failed write. */
   forget(): void {
     this.#cache.clear()
+    this.#coinbases.clear()
     this.#left = []
   }
 
@@ -96,23 +105,40 @@ export class BlockWriter {
   }
 
   /**
-   * Writes the rows of consecutive blocks.
-   * @param cached false for blocks below the tip, whose totals are not in the cache.
-   * @returns the sums after each block.
+   * Writes the rows of consecutive blocks of the chain again.
+   * @param blocks one of the parts that `parts` returns. @param chain SQL condition for the rows of the chain.
    */
-  async write(blocks: readonly ConnectedBlock[], parent: ParentState, cached: boolean): Promise<Sums[]> {
-    const { own, scriptChanges } = scriptChangesOf(blocks, parent.network)
+  async rewrite(
+    blocks: readonly ConnectedBlock[],
+    parent: ParentState,
+    chain: string,
+    isRepeated: boolean,
+  ): Promise<void> {
+    const named = await this.#namedAbove(blocks, chain)
+    const { own, scriptChanges } = scriptChangesOf(blocks, parent.network, named)
     const applied = new CumulativeRows()
-    const { sums } = await this.apply(applied, scriptChanges, parent, cached)
+    await this.apply(applied, scriptChanges, parent, false, isRepeated ? ONE_REPEATED : NOTHING_LOOKED_UP)
     await this.insert(applied, own, parent)
-    return sums
+  }
+
+  /** Divides consecutive blocks into the parts in which they can be written again. */
+  async parts(blocks: readonly ConnectedBlock[]): Promise<ReturnType<typeof partsOf<ConnectedBlock>>> {
+    return partsOf(blocks, await repeatedAmong(this.db, blocks.map(coinbaseOf), []))
+  }
+
+  /** Returns the coinbases of blocks whose rows of `txs` name a higher block of the chain. */
+  async #namedAbove(blocks: readonly ConnectedBlock[], chain: string): Promise<Set<string>> {
+    const heights = new Map(blocks.map(coinbaseOf).map(({ txid, height }) => [txid, height]))
+    const sql = `SELECT lower(hex(txid)) AS id, height AS at FROM txs WHERE txid IN ${KEYS} AND ${chain}`
+    const rows = await queryByKeys<{ id: string; at: number }>(this.db, sql, [...heights.keys()])
+    return new Set(rows.filter(({ id, at }) => at > (heights.get(id) ?? at)).map(({ id }) => id))
   }
 
   /**
    * Adds the rows of consecutive blocks to the rows for the next `insert`. With the cache, blocks can be applied before the blocks
    * below them are inserted, as long as the cache has room for all scripts that are not in the tables yet, and `forget`
    * and `disconnected` are not called.
-   * @param lookedUp scripts of these blocks that no block touches that was applied since `lookUp` was called.
+   * @param lookedUp of these blocks; no block may be applied since that touches one of the scripts.
    * @returns the sums after each block, and the number of scripts that they touch.
    */
   async apply(
@@ -124,6 +150,9 @@ export class BlockWriter {
   ): Promise<{ readonly sums: Sums[]; readonly scripts: number }> {
     const { hashes, outputCounts } = scriptChanges
     const { network } = parent
+    // The row of `txs` will name this block.
+    if (lookedUp.repeated.length > 0 && (await overwrite(this.db, rows, scriptChanges, parent.filter)))
+      await this.#keepWitnessesOf(scriptChanges.txids.slice(0, 1))
     if (cached) this.#dropLeft()
     const cachedTotals = hashes.map((hash) => (cached ? this.#cache.get(hash) : undefined))
     const missing = hashes.filter((_, scriptIndex) => cachedTotals[scriptIndex] === undefined)
@@ -144,6 +173,7 @@ export class BlockWriter {
       // Lets running inserts proceed.
       if (sums.length % BLOCKS_AT_ONCE === 0) await setImmediate()
     }
+    for (const { txid } of coinbasesOf(scriptChanges)) this.#coinbases.add(txid)
     for (const [scriptIndex, hash] of hashes.entries()) {
       rows.changes.set(hash, (rows.changes.get(hash) ?? 0) + (outputCounts[scriptIndex] ?? 0))
       if (cachedTotals[scriptIndex] !== undefined) continue
@@ -179,6 +209,7 @@ export class BlockWriter {
       ...tables.map((rows) => this.db.insert(rows)),
       this.#keepShared(applied.txids, own, beside),
     ])
+    for (const txid of applied.coinbases) this.#coinbases.delete(txid)
     this.onChanges?.(applied.changes)
   }
 
@@ -263,10 +294,20 @@ export class BlockWriter {
     return { totals: await this.#load(hashes, filter, cached), unknown }
   }
 
-  /** Looks up the scripts that are not cached, for a later `apply`. */
-  async lookUp(hashes: readonly string[]): Promise<LookedUp> {
-    const requested = hashes.filter((hash) => !this.#cache.has(hash))
-    return { requested: new Set(requested), written: await this.#written(requested) }
+  /**
+   * Looks up what a later `apply` needs: the scripts that are not cached, and whether coinbases are repeated.
+   * @param below blocks between these and the blocks that are applied. Their scripts are left out.
+   */
+  async lookUp(scriptChanges: ScriptChanges, below: readonly ScriptChanges[]): Promise<LookedUp> {
+    const touched = new Set<string>()
+    for (const { hashes } of below) for (const hash of hashes) touched.add(hash)
+    const requested = scriptChanges.hashes.filter((hash) => !touched.has(hash) && !this.#cache.has(hash))
+    const coinbases = below.flatMap(coinbasesOf).map(({ txid }) => txid)
+    const [written, repeated] = await Promise.all([
+      this.#written(requested),
+      repeatedAmong(this.db, coinbasesOf(scriptChanges), [...this.#coinbases, ...coinbases]),
+    ])
+    return { requested: new Set(requested), written, repeated }
   }
 
   /**

@@ -21,6 +21,8 @@ export type MadeRows = readonly {
   readonly bytes: Uint8Array
 }[]
 
+const NONE: ReadonlySet<string> = new Set()
+
 /** Rows of blocks, by table, that do not depend on the chain below them. */
 export class OwnRows {
   readonly blockHeights = new EncodedRows(BLOCK_HEIGHTS)
@@ -29,6 +31,12 @@ export class OwnRows {
   readonly txs = new EncodedRows(TXS)
   readonly spends = new EncodedRows(SPENDS)
   readonly scriptOutputs = new EncodedRows(SCRIPT_OUTPUTS)
+  readonly #named: ReadonlySet<string>
+
+  /** @param named transactions to whose row of `txs` nothing is added, because it names a higher block of the chain. */
+  constructor(named: ReadonlySet<string> = NONE) {
+    this.#named = named
+  }
 
   get tables(): Readonly<Record<string, EncodedRows>> {
     return Object.fromEntries(Object.entries(this))
@@ -69,6 +77,7 @@ export class OwnRows {
     const [tx_index, witness_tag] = [index, witnessTag(tx)]
     this.blockTxs.add({ height, block_tag, tx_index, txid, witness_tag, moved, is_dilithium })
     this.txLocations.add({ txid_prefix: txid.slice(0, 16), height, block_tag, tx_index })
+    if (this.#named.has(txid)) return
     this.txs.add({ txid, height, block_tag, tx_index, is_dilithium, body, prevouts: encoded, witness })
   }
 

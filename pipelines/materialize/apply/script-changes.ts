@@ -71,13 +71,17 @@ function* blocksOf(events: readonly BlockEvent[], network: Network): Generator<C
   }
 }
 
-/** Derives the rows of consecutive blocks that do not depend on the chain below them, and the changes of scripts. */
+/**
+ * Derives the rows of consecutive blocks that do not depend on the chain below them, and the changes of scripts.
+ * @param named see `OwnRows`.
+ */
 export function scriptChangesOf(
   blocks: Iterable<ConnectedBlock>,
   network: Network,
+  named?: ReadonlySet<string>,
 ): { readonly own: OwnRows; readonly scriptChanges: ScriptChanges } {
   const book = new ScriptBook()
-  const own = new OwnRows()
+  const own = new OwnRows(named)
   const touches = new Touches(network)
   const changed: ChangedBlock[] = []
   for (const block of blocks) {

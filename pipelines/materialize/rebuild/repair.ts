@@ -72,7 +72,7 @@ export async function repair(rewriting: Rewriting, head: Head, logger: Logger): 
     )
   if (positions.length > ALWAYS) logger.warn({ from, to: head.tipHeight }, 'rows missing, writing them again')
   if (Number.isFinite(lost)) await restore(rewriting, others, from)
-  await rewrite(rewriting, positions, from)
+  await rewrite(rewriting, positions)
 }
 
 /**
@@ -84,7 +84,7 @@ export async function repair(rewriting: Rewriting, head: Head, logger: Logger): 
 export async function rewriteAbove(rewriting: Rewriting, head: Head, height: number): Promise<number> {
   const { positions } = await heldOf(rewriting.log, head, head.tipHeight - height)
   const below = head.tipHeight - positions.length
-  await rewrite(rewriting, positions, below + 1)
+  await rewrite(rewriting, positions)
   return below
 }
 
@@ -110,22 +110,26 @@ async function restore(
 
 /**
  * Writes the rows of consecutive blocks of a chain again.
- * @param positions of the events that connected the blocks, lowest block (at height `from`) first.
+ * @param positions of the events that connected the blocks, lowest block first.
  * @param onWritten called when the blocks up to a height are written.
  */
 export async function rewrite(
   { db, log, writer, chain, number }: Rewriting,
   positions: readonly number[],
-  from: number,
   onWritten?: (height: number) => Promise<void>,
 ): Promise<void> {
   const { network } = chain
   if (network === undefined) return
   for (let at = 0; at < positions.length; at += BATCH) {
     const blocks = await blocksAt(log, positions.slice(at, at + BATCH), network)
-    const parent = { height: from + at - 1, hash: blocks[0]?.header.prevHash ?? '' }
-    await writer.write(blocks, await chain.parentState(db, await number(), parent), false)
-    await onWritten?.(parent.height + blocks.length)
+    for (const { part, isRepeated } of await writer.parts(blocks)) {
+      const [lowest] = part
+      if (lowest === undefined) continue
+      const parent = { height: lowest.height - 1, hash: lowest.header.prevHash }
+      const state = await chain.parentState(db, await number(), parent)
+      await writer.rewrite(part, state, chain.filter(chain.written.height), isRepeated)
+      await onWritten?.(parent.height + part.length)
+    }
   }
 }
 

@@ -62,7 +62,7 @@ async function rewriteSpan(
   const positions = await positionsBetween(db, log, view, from, to)
   const chain = new WorkingChain(view)
   const number = (): Promise<bigint> => newestWriter(db)
-  await rewrite({ db, log, writer: new BlockWriter(db), chain, number }, positions, from, async (height) => {
+  await rewrite({ db, log, writer: new BlockWriter(db), chain, number }, positions, async (height) => {
     await db.assertNoLostWrites()
     await progress(height)
   })

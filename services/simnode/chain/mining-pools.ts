@@ -1,3 +1,4 @@
+import { heightPush } from '../../../pipelines/chain/block.js'
 import type { TxOutput } from '../../../pipelines/chain/transaction.js'
 import { dataScript, type Keyring, type OwnerKind, pushData } from '../wallet/keyring.js'
 
@@ -49,13 +50,4 @@ export function payout(pool: MiningPool, value: bigint): TxOutput[] {
 export function coinbaseScript(height: number, tag: string, extraNonce: Buffer): Buffer {
   const tagPush = tag === '' ? Buffer.alloc(0) : pushData(Buffer.from(tag))
   return Buffer.concat([heightPush(height), tagPush, pushData(extraNonce)])
-}
-
-function heightPush(height: number): Buffer {
-  if (height <= 16) return Buffer.from([height === 0 ? 0 : 0x50 + height])
-  const bytes: number[] = []
-  for (let rest = height; rest > 0; rest = Math.floor(rest / 256)) bytes.push(rest % 256)
-  // The top bit of a script number is its sign.
-  if ((bytes.at(-1) ?? 0) >= 0x80) bytes.push(0)
-  return pushData(Buffer.from(bytes))
 }

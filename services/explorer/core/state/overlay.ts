@@ -124,13 +124,23 @@ export async function overlayBySearch(
     tables.spends.getAll(outpoints.map(outputPrefix)),
   ])
   const confirmed = new Set(confirmations.keys())
-  const spent = new Set<string>()
+  const spentAt = new Map<string, number>()
   for (const outpoint of outpoints) {
     const [txid = '', vout] = outpoint.split(':')
     const all = await allSpends(tables, txid, spends.get(outputPrefix(txid)))
-    const own = all.filter(({ prevVout }) => prevVout === Number(vout))
-    if (own.some(({ height, blockTag: tag }) => blocks.has(height, tag))) spent.add(outpoint)
+    for (const { prevVout, height, blockTag: tag } of all)
+      if (prevVout === Number(vout) && blocks.has(height, tag))
+        spentAt.set(outpoint, Math.max(height, spentAt.get(outpoint) ?? 0))
   }
+  // An output of a repeated coinbase exists again (BIP 30).
+  const parents = await confirmationsByTxid(
+    tables,
+    blocks,
+    [...spentAt.keys()].map((outpoint) => outpoint.slice(0, 64)),
+  )
+  const isSpent = ([outpoint, height]: [string, number]): boolean =>
+    height >= (parents.get(outpoint.slice(0, 64))?.height ?? 0)
+  const spent = new Set([...spentAt].filter(isSpent).map(([outpoint]) => outpoint))
   return { position: span.to, confirmed, spent, returned: returnable(chained, { confirmed, spent }) }
 }
 

@@ -62,12 +62,13 @@ export async function confirmationsByTxid(
     hidden.push(txid)
   }
   if (hidden.length === 0) return confirmed
-  for (const at of await locate(tables, blocks, hidden)) confirmed.set(at.txid, at)
+  for (const at of await locate(tables, blocks, hidden))
+    if (at.height > (confirmed.get(at.txid)?.height ?? -1)) confirmed.set(at.txid, at)
   return confirmed
 }
 
 /**
- * Returns a transaction of a chain, as of its block on this chain; undefined if the chain does not contain it. Lookups as for
+ * Returns a transaction of a chain, as of its block on this chain, the highest one; undefined if the chain does not contain it. Lookups as for
  * `confirmationsByTxid`, and one for each part that is large.
  * @param takes decides whether the witness is read.
  * @param before called with the sizes of a transaction of which some parts are not read yet.
@@ -85,11 +86,18 @@ export async function transactionByTxid(
   const row = await lookup.get(txid)
   if (row !== undefined) await before(row)
   if (row !== undefined && blocks.has(row.height, row.blockTag)) return complete(tables, row, takes)
-  const [at] = await locate(tables, blocks, [txid])
+  const located = await locate(tables, blocks, [txid])
+  const at = located.reduce<BlockTx | undefined>(
+    (highest, each) => (highest !== undefined && highest.height > each.height ? highest : each),
+    undefined,
+  )
   return at && transactionAt(tables, at, await storedOf(tables, [at], takes !== NO_WITNESS), takes)
 }
 
-/** Returns the transactions of a chain that have one of the txids. */
+/**
+ * Returns the transactions of a chain that have one of the txids. A coinbase may be in several blocks (BIP 30). The row of `txs` names
+ * the highest of them, or a block that is not on the chain.
+ */
 async function locate(tables: Tables, blocks: CanonicalBlocks, txids: readonly string[]): Promise<BlockTx[]> {
   const locations = [...(await tables.locations.getAll(txids.map(locationPrefix))).values()].flat()
   const visible = locations.filter(({ height, blockTag: tag }) => blocks.has(height, tag))
@@ -151,6 +159,26 @@ export async function allSpends(
 ): Promise<readonly Spend[]> {
   if (first.length <= MAX_SHARED_SPENDS) return first
   return (await tables.largeSpends.get(outputPrefix(txid))) ?? first
+}
+
+/**
+ * Returns the spends, on a chain, of the outputs that a transaction created in a block. If several blocks of the chain contain it
+ * (BIP 30), its outputs exist again from each of them on.
+ * @param all spends of its outputs, of all branches. @param last the block of the transaction that was written last.
+ */
+export async function spendsIn(
+  tables: Tables,
+  blocks: CanonicalBlocks,
+  at: Pick<ConfirmedTx, 'txid' | 'height' | 'blockTag'>,
+  all: readonly Spend[],
+  last: Pick<ConfirmedTx, 'height' | 'blockTag'> = at,
+): Promise<readonly Spend[]> {
+  const visible = all.filter((spend) => blocks.has(spend.height, spend.blockTag))
+  if (!blocks.has(at.height, at.blockTag)) return visible
+  const isLast = last.height === at.height && last.blockTag === at.blockTag
+  const others = isLast ? [] : await locate(tables, blocks, [at.txid])
+  const next = Math.min(...others.map(({ height }) => height).filter((height) => height > at.height))
+  return visible.filter(({ height }) => height >= at.height && height < next)
 }
 
 /** Calls a function with the bodies of transactions by their txids, large bodies one after another; missing bodies are left out. */

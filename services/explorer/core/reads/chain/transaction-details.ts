@@ -12,6 +12,7 @@ import {
   blockTxsBetween,
   NO_WITNESS,
   confirmationsByTxid,
+  spendsIn,
   transactionByTxid,
 } from '../../tables/transactions.js'
 import { hash } from '../arguments.js'
@@ -126,11 +127,8 @@ export const transactionOutspends = declareRead({
       match.unconfirmed === undefined
         ? await allSpends(tables, txid, await tables.spends.get(outputPrefix(txid)))
         : []
-    const confirmed = new Map(
-      rows
-        .filter(({ height, blockTag }) => chain.blocks.has(height, blockTag))
-        .map((spend) => [spend.prevVout, spend]),
-    )
+    const own = match.unconfirmed === undefined ? await spendsIn(tables, chain.blocks, match.row, rows) : []
+    const confirmed = new Map(own.map((spend) => [spend.prevVout, spend]))
     const spenders = spendersOf(mempool, tx)
     const items = outputs.map(({ script }, vout): Outspend => {
       const spend = confirmed.get(vout)

@@ -7,6 +7,7 @@ import type { BlockTx, Spend, StoredBody } from '../../tables/lookups.js'
 import {
   allSpends,
   NO_WITNESS,
+  spendsIn,
   storedOf,
   transactionAt,
   transactionByTxid,
@@ -63,7 +64,8 @@ export async function transactionsAt(
   const items: string[] = []
   for (const at of located) {
     const row = await transactionAt(tables, at, stored, isWitnessed ? size.takes : NO_WITNESS)
-    const own = await allSpends(tables, at.txid, spends.get(outputPrefix(at.txid)))
+    const all = await allSpends(tables, at.txid, spends.get(outputPrefix(at.txid)))
+    const own = await spendsIn(tables, context.chain.blocks, at, all, stored.get(at.txid))
     const json = confirmed(row, own, context, { full, block, takes: size.takes })
     size.add(json.length)
     items.push(json)
@@ -110,7 +112,8 @@ async function transactionById(txid: string, context: Sources): Promise<string |
   ])
   if (row === undefined) return undefined
   const all = await allSpends(tables, txid, spends)
-  const json = confirmed(row, all, context, { full: true, takes: detail && size.takes })
+  const own = await spendsIn(tables, chain.blocks, row, all)
+  const json = confirmed(row, own, context, { full: true, takes: detail && size.takes })
   size.add(json.length)
   return json
 }
@@ -136,7 +139,7 @@ function confirmed(
     block: { hash: block.hash, height, txIndex },
     time: block.time,
     coins: decodePrevouts(row.prevouts),
-    spends: spends.filter((spend) => blocks.has(spend.height, spend.blockTag)),
+    spends,
   })
   validity.dependsOn(txid)
   validity.finalFrom(Math.max(height, spentFrom))
