@@ -11,7 +11,7 @@ const MINUTE = 60_000
 
 /** Files that take a minute or more. They begin first, so that none of them is the last one that runs. */
 const LONG =
-  /\/(?:audit|backfill|cached-answers|chaos|kafka-log|kafka-materializers|pages|rankings|recording|reorganisation|self-healing|shards)\.test\.ts$/
+  /\/(?:audit|backfill|bitcoin-recording|cached-answers|chaos|kafka-log|kafka-materializers|pages|rankings|recording|reorganisation|self-healing|shards)\.test\.ts$/
 
 /** Files outside of test/system that take so long that `npm run check` leaves them to `npm test`. */
 const SLOW = [
