@@ -3,6 +3,7 @@ import { onEachServer } from '../pipelines/tables/cluster/shards.js'
 import { startSimnode } from '../services/simnode/node.js'
 import { Pipeline } from '../test/harness/pipeline.js'
 import { applySharded, Shards } from '../test/harness/shards.js'
+import { NETWORK } from './network.js'
 import { comparison } from './repetitions.js'
 import type { Figure } from './report.js'
 
@@ -46,6 +47,7 @@ const MAX_SHARE = 0.6
 export async function cluster(options: ClusterOptions): Promise<Figure[]> {
   const node = await startSimnode({
     seed: 'cluster',
+    network: NETWORK,
     blocks: options.blocks,
     txsPerBlock: options.txsPerBlock,
     blockIntervalMs: 0,

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { type Loaded, loadChain } from './baseline/load.js'
 import { FrozenTables } from './baseline/tables.js'
 import type { Cache, Format } from './cache.js'
+import { NETWORK } from './network.js'
 import {
   becomeIdle,
   chainHeight,
@@ -60,7 +61,10 @@ export interface LargeChain {
 export async function largeChain(start: Start, cache: Cache, size: ChainSize): Promise<LargeChain> {
   const { blocks, txsPerBlock } = size
   const txs = blocks * txsPerBlock
-  const format = (...sources: readonly string[]): Format => ({ options: [blocks, txsPerBlock], sources })
+  const format = (...sources: readonly string[]): Format => ({
+    options: [NETWORK.name, blocks, txsPerBlock],
+    sources,
+  })
   const chain = await cache.part('chain', format(...CHAIN_SOURCES), txs * CHAIN_BYTES, async (folder) => {
     const { node } = await simulatedNode(start, folder, { ...size, mix: 'cheap' })
     await node.kill('SIGTERM')

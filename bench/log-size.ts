@@ -1,9 +1,9 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { REGTEST } from '../pipelines/chain/networks.js'
 import { encodePrevouts } from '../pipelines/chain/prevout.js'
 import { type ConnectedBlock, decodeBlock, decodeEvent } from '../pipelines/materialize/apply/decode.js'
 import { openEmbeddedLog } from '../pipelines/log/embedded/embedded.js'
+import { NETWORK } from './network.js'
 
 export interface LogSize {
   /** The number of connected blocks. */
@@ -48,7 +48,7 @@ export async function* blocksOf(folder: string): AsyncGenerator<{ block: Connect
       for (const record of records) {
         const { event } = decodeEvent(record)
         if (event.case === 'blockConnected')
-          yield { block: decodeBlock(record.position, event.value, REGTEST), bytes: record.value.length }
+          yield { block: decodeBlock(record.position, event.value, NETWORK), bytes: record.value.length }
       }
       const last = records.at(-1)
       if (last === undefined) return

@@ -4,7 +4,7 @@ import type { Day } from '../services/explorer/core/state/days.js'
 import { Mempool } from '../services/explorer/core/mempool/mempool.js'
 import { shownTx, type ShownTx } from '../services/explorer/core/mempool/shown-tx.js'
 import { blocksOf } from './log-size.js'
-import { REGTEST } from '../pipelines/chain/networks.js'
+import { NETWORK } from './network.js'
 
 /** Enough objects that other memory is negligible. */
 const MEMPOOL_TXS = 20_000
@@ -52,7 +52,7 @@ async function* transactionsOf(logFolder: string): AsyncGenerator<ShownTx> {
         coin === undefined ? undefined : { value: coin.value, script: Buffer.from(coin.script) },
       )
       yield shownTx(
-        { raw: Buffer.from(tx.raw), fee: 1000n, firstSeen: block.header.time, network: REGTEST },
+        { raw: Buffer.from(tx.raw), fee: 1000n, firstSeen: block.header.time, network: NETWORK },
         own,
       )
     }

@@ -6,6 +6,7 @@ import { Rpc } from '../services/simnode/rpc/methods.js'
 import { serveMethods } from '../services/simnode/rpc/server.js'
 import { buildChain } from '../services/simnode/chain/sim-chain.js'
 import { Simulation } from '../services/simnode/simulation.js'
+import { NETWORK } from './network.js'
 
 /**
  * A node whose mempool holds more transactions than any simulated one, in a process of its own: only the client is
@@ -34,7 +35,7 @@ function arrive(): void {
 function entry(raw: Buffer): string {
   const vsize = String(raw.length)
   return (
-    `{"vsize":${vsize},"weight":${String(16 * raw.length)},"time":1800000000,"height":1,"descendantcount":1,` +
+    `{"vsize":${vsize},"weight":${String(NETWORK.witnessScale * raw.length)},"time":1800000000,"height":1,"descendantcount":1,` +
     `"descendantsize":${vsize},"ancestorcount":1,"ancestorsize":${vsize},"wtxid":"${'ab'.repeat(32)}",` +
     '"fees":{"base":0.00001000,"modified":0.00001000,"ancestor":0.00001000,"descendant":0.00001000},"depends":[],' +
     '"spentby":[],"bip125-replaceable":true,"unbroadcast":false}'
@@ -57,7 +58,7 @@ function rawOf(txid: unknown): Buffer {
 }
 
 for (let i = 0; i < count; i++) arrive()
-const rpc = new Rpc(new Simulation(buildChain({ seed: 'mempool', blocks: 1 })))
+const rpc = new Rpc(new Simulation(buildChain({ network: NETWORK, seed: 'mempool', blocks: 1 })))
 await serveMethods({
   port,
   faults: new Faults(),

@@ -4,6 +4,7 @@ import { NodeClient } from '../pipelines/node/client.js'
 import { freePort } from '../services/process/ports.js'
 import { ServiceProcess } from '../test/harness/processes.js'
 import { settled, withProcesses } from './processes.js'
+import { NETWORK } from './network.js'
 import { comparison } from './repetitions.js'
 import type { Figure } from './report.js'
 
@@ -31,7 +32,7 @@ export function mempool({ txs, arrivalMs, seconds }: MempoolOptions): Promise<Fi
     const args = [port, txs, arrivalMs].map(String)
     const mempool = new ServiceProcess(
       'mempool-node',
-      {},
+      { CHAIN: NETWORK.name },
       join(folder, 'node.log'),
       args,
       'bench/mempool-node.js',

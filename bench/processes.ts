@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../services/process/ports.js'
 import { ServiceProcess } from '../test/harness/processes.js'
+import { NETWORK } from './network.js'
 import { controlNode } from './node-control.js'
 import type { Figure } from './report.js'
 
@@ -69,6 +70,8 @@ export async function simulatedNode(
   }
   const node = start('simnode', {}, [
     ...Object.entries(numbers).flatMap(([name, value]) => [`--${name}`, String(value)]),
+    '--chain',
+    NETWORK.name,
     '--data-dir',
     join(folder, 'simnode'),
     ...(mix === undefined ? [] : ['--mix', mix]),

@@ -12,7 +12,7 @@ const VITEST = join('node_modules', 'vitest', 'vitest.mjs')
 const NEEDED = { major: 20, minor: 19, below: 26 }
 
 const COMMANDS = {
-  start: () => runBuilt('services/start/main.js'),
+  start: (...args) => runBuilt('services/start/main.js', args),
   run: (name, ...args) => runBuilt(`services/${name}/main.js`, args),
   chaos: (...args) => runBuilt('test/chaos/main.js', args),
   backfill: (...args) => runBuilt('test/backfill/main.js', args),

@@ -77,9 +77,9 @@ export class Playback {
     return this.#mempoolTxs.get(txid) ?? this.#inBlocks(txid)[0]?.tx
   }
 
-  /** Returns a transaction of the best chain with its block. */
+  /** Returns a transaction of the best chain with its block, the higher one if it is in two (BIP 30). */
   confirmedTx(txid: string): TxInBlock | undefined {
-    return this.#inBlocks(txid).find(({ block }) => this.isOnChain(block))
+    return this.#inBlocks(txid).findLast(({ block }) => this.isOnChain(block))
   }
 
   #inBlocks(txid: string): TxInBlock[] {

@@ -5,6 +5,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { BITCOIN_REGTEST } from '../../pipelines/chain/networks.js'
 import { freePort } from '../../services/process/ports.js'
 import { until } from '../harness/until.js'
 
@@ -120,6 +121,22 @@ describe('npm start', () => {
     expect(run.err).toContain('EXPLORER_PORT')
     expect(run.out).toBe('')
     other.close()
+  })
+
+  it('simulates the chain that --chain names, and refuses a folder of another one and an unknown name', async () => {
+    const command = [process.execPath, 'deploy/bootstrap.mjs', 'start', '--chain']
+    const bitcoin = start(0, [...command, 'bitcoin-regtest'])
+    const url = await ready(bitcoin)
+    const block = (await (await fetch(`${url}/api/v1/block/0`)).json()) as { hash: string }
+    expect(block.hash).toBe(BITCOIN_REGTEST.genesisHash)
+    bitcoin.child.kill('SIGTERM')
+    expect(await bitcoin.ended).toBe(0)
+    const other = start(0, [...command, 'btq-regtest'])
+    expect(await other.ended).not.toBe(0)
+    expect(other.err + other.out).toContain('contains another chain (bitcoin-regtest headwater')
+    const unknown = start(0, [...command, 'dogecoin'])
+    expect(await unknown.ended).not.toBe(0)
+    expect(unknown.err).toContain('--chain must be one of btq-main, ')
   })
 
   it('refuses a second start on the same folder, and the first continues; if it is killed, all its processes exit', async () => {
