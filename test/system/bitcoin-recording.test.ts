@@ -15,9 +15,9 @@ import { Pipeline } from '../harness/pipeline.js'
 import { type Frame, readFrames, readOracles, timelineOf } from '../harness/recording.js'
 
 const IS_WHOLE = process.env['RECORDING_EVERY_FRAME'] === '1'
-/** Unless every frame is compared: those of reorganisations and before them, and one in so many. */
-const ONE_IN = 80
-const MAX_SCRIPTS = IS_WHOLE ? Number.POSITIVE_INFINITY : 12
+/** Unless every frame is compared: those of reorganisations, and one in so many. */
+const ONE_IN = 200
+const MAX_SCRIPTS = IS_WHOLE ? Number.POSITIVE_INFINITY : 8
 const engineUrl = inject('engineUrl')
 
 /** Returns balance, number of unspent outputs and number of transactions of a script, by its last row. */
@@ -118,7 +118,7 @@ describe('the recording of Bitcoin Core', () => {
         for (const script of chain.pop()) touched.add(script)
       }
       for (const { block } of frame.connected) for (const script of chain.push(block)) touched.add(script)
-      const isReorg = frame.type === 'reorg' || frames[index + 1]?.type === 'reorg'
+      const isReorg = frame.type === 'reorg'
       if (!IS_WHOLE && !isReorg && index % ONE_IN !== 0 && index < frames.length - 1) continue
       node.step(index - at)
       at = index
