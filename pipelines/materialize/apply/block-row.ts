@@ -12,7 +12,8 @@ import type { Sums } from './sums.js'
 export type OwnBlockRow = Omit<BlockRow, keyof Sums | 'active_addresses' | 'new_addresses' | 'utxo_increase'>
 
 export interface ChangedBlock {
-  readonly row: OwnBlockRow
+  /** Its `utxo_size_increase` is without the outputs that the coinbase overwrites, until `overwrite` subtracts them. */
+  readonly row: OwnBlockRow & { utxo_size_increase: number }
   readonly medianTime: number
   /** The spendable outputs of the coinbase if a lower block may contain the same coinbase; none if it begins with its height. */
   readonly repeatable: readonly CoinbaseOutput[]

@@ -1,8 +1,7 @@
 import { feeRatePercentiles, truncatedMedian } from '../../chain/feerate.js'
 import type { Network } from '../../chain/networks.js'
-import type { Prevout } from '../../chain/prevout.js'
 import { isUnspendable, scriptType } from '../../chain/script.js'
-import { type TxOutput, weightOf } from '../../chain/transaction.js'
+import { weightOf } from '../../chain/transaction.js'
 import type { BLOCK_STATISTICS } from '../../tables/schema.js'
 import type { Row } from '../../tables/rowbinary.js'
 import type { PreparedBlock, PreparedTx } from './script-book.js'
@@ -85,7 +84,7 @@ function isScriptSpend(witness: readonly Buffer[]): boolean {
 }
 
 /** Returns the bytes that the node counts for an unspent output. */
-function unspentSize({ script: { length } }: TxOutput | Prevout): number {
+export function unspentSize({ script: { length } }: { readonly script: Pick<Uint8Array, 'length'> }): number {
   const lengthSize = length < 0xfd ? 1 : length <= 0xffff ? 3 : 5
   return OUTPUT_OVERHEAD + 8 + lengthSize + length
 }

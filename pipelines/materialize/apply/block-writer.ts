@@ -15,7 +15,7 @@ import { whileNewest } from '../../tables/writers.js'
 import { BlockApplier, CumulativeRows } from './block-applier.js'
 import type { ConnectedBlock } from './decode.js'
 import { coinbaseOf, coinbasesOf, overwrite, partsOf, repeatedAmong } from './repeated-coinbases.js'
-import { type ScriptChanges, scriptChangesOf } from './script-changes.js'
+import { type ScriptChanges, scriptChangesOf, scriptOf } from './script-changes.js'
 import type { OwnRows } from './own-rows.js'
 import type { Sums } from './sums.js'
 import { NO_TOTALS, type Script, scriptWith, type Totals, TOTALS_TUPLE, toTotals } from './totals.js'
@@ -342,12 +342,6 @@ export class BlockWriter {
     }
     return totals
   }
-}
-
-/** Returns a function that returns a script by its index. */
-function scriptOf({ scripts, scriptEnds }: ScriptChanges): (scriptIndex: number) => Buffer {
-  const bytes = Buffer.from(scripts.buffer)
-  return (scriptIndex) => bytes.subarray(scriptEnds[scriptIndex - 1] ?? 0, scriptEnds[scriptIndex])
 }
 
 interface TotalsRow {

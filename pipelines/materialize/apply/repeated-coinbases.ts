@@ -4,8 +4,9 @@ import { integerSet, KEYS8, queryByKeys } from '../../tables/keys.js'
 import { heightDesc } from '../../tables/schema.js'
 import type { CumulativeRows } from './block-applier.js'
 import type { CoinbaseOutput } from './block-row.js'
+import { unspentSize } from './block-statistics.js'
 import type { ConnectedBlock } from './decode.js'
-import type { ScriptChanges } from './script-changes.js'
+import { type ScriptChanges, scriptOf } from './script-changes.js'
 
 /** The coinbase of a block. */
 export interface Coinbase {
@@ -94,13 +95,16 @@ export async function overwrite(
 ): Promise<boolean> {
   const [txid, block] = [scriptChanges.txids[0], scriptChanges.blocks[0]]
   if (txid === undefined || block === undefined || block.repeatable.length === 0) return false
-  const { height, block_tag } = block.row
+  const { row } = block
+  const { height, block_tag } = row
   const from = await highestWith(db, txid, `height < ${String(height)} AND ${filter}`)
   if (from === undefined) return false
   const spent = await spentFrom(db, txid, `height >= ${String(from)} AND ${filter}`)
+  const bytesOf = scriptOf(scriptChanges)
   for (const output of block.repeatable) {
     if (spent.has(output.vout)) continue
     send(scriptChanges, output)
+    row.utxo_size_increase -= unspentSize({ script: bytesOf(output.script) })
     rows.overwritten.add({
       script_hash: scriptChanges.hashes[output.script] ?? '',
       spent: true,

@@ -102,6 +102,12 @@ function scriptsOf({ scripts }: ScriptBook): Pick<ScriptChanges, 'hashes' | 'scr
   return { hashes: scripts.map(({ hash }) => hash), scripts: bytes, scriptEnds }
 }
 
+/** Returns a function that returns a script by its index. */
+export function scriptOf({ scripts, scriptEnds }: ScriptChanges): (scriptIndex: number) => Buffer {
+  const bytes = Buffer.from(scripts.buffer)
+  return (scriptIndex) => bytes.subarray(scriptEnds[scriptIndex - 1] ?? 0, scriptEnds[scriptIndex])
+}
+
 class Touches {
   readonly #txids: string[] = []
   readonly #ends: number[] = []

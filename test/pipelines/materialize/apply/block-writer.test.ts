@@ -48,7 +48,7 @@ describe("the reads of scripts' histories", () => {
   }
 
   /** The queries of histories while the node is followed. */
-  async function requested(): Promise<{ readonly known: string[]; readonly histories: string[] }> {
+  async function requested(): Promise<Readonly<Record<'known' | 'histories' | 'locations', string[]>>> {
     const query = vi.spyOn(pipeline.db, 'query')
     try {
       await follow()
@@ -56,6 +56,7 @@ describe("the reads of scripts' histories", () => {
       return {
         known: queries.filter((sql) => sql.includes('FROM scripts ')),
         histories: queries.filter((sql) => sql.includes('FROM script_txs ')),
+        locations: queries.filter((sql) => sql.includes('FROM tx_locations')),
       }
     } finally {
       query.mockRestore()
@@ -81,6 +82,11 @@ describe("the reads of scripts' histories", () => {
       await clean.close()
     }
   }
+
+  it('search no block for a coinbase that begins with the height of its block', async () => {
+    for (let count = 0; count < 3; count++) chain.mine({ payTo: payee(chain.tip.height) })
+    expect((await requested()).locations).toEqual([])
+  })
 
   it('after a reorganisation read the scripts of the disconnected blocks, and no other', async () => {
     const [one, other] = [payee(chain.tip.height - 1), payee(chain.tip.height)]
@@ -138,10 +144,10 @@ describe("the reads of scripts' histories", () => {
     await follow()
     const { tip } = chain
     await db.command(`INSERT INTO script_txs SELECT ${script}, number + 2, ${String(tip.height)}, ${String(blockTag(tip.hash))},
-      1, number + 7, 0, number + 2, 1, 0, [] FROM numbers(1000000)`)
+      1, number + 7, 0, number + 2, number + 2, 1, 0, [] FROM numbers(1000000)`)
     // Another branch, whose rows must be skipped.
     await db.command(`INSERT INTO script_txs SELECT ${script}, number + 1000002, ${String(tip.height)}, ${String((blockTag(tip.hash) ^ 1) >>> 0)},
-      1, 1, 0, 1, 1, 0, [] FROM numbers(2000)`)
+      1, 1, 0, 1, 1, 1, 0, [] FROM numbers(2000)`)
     materializer = new Materializer({ db, log: pipeline.log, logger, finalityDepth, rankingTail: 1e9 })
     await materializer.step()
     chain.mine({ payTo: owners[2] ?? Buffer.alloc(0) })
