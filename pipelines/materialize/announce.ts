@@ -29,6 +29,7 @@ export class Announcer {
   #next: number | undefined
   #lastHeartbeatMs = 0n
   #nodeHeight: number | undefined
+  #isDownloading = false
 
   constructor(private readonly log: EventLog) {}
 
@@ -72,6 +73,11 @@ export class Announcer {
     return this.#nodeHeight
   }
 
+  /** Returns whether the node downloads its chain for the first time. */
+  get isDownloading(): boolean {
+    return this.#isDownloading
+  }
+
   /** Publishes the newest heartbeat, unless it is published already. Thus heartbeats stop when the materializer stops. */
   async heartbeat(): Promise<void> {
     const heartbeat = await this.#newestHeartbeat()
@@ -80,6 +86,7 @@ export class Announcer {
     await this.#publish({ case: 'heartbeat', value })
     this.#lastHeartbeatMs = heartbeat.timeMs
     this.#nodeHeight = heartbeat.nodeHeight
+    this.#isDownloading = heartbeat.initialDownload
   }
 
   /** Starts over if topic `node` was replaced by a shorter one. Call it regularly. */

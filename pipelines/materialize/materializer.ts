@@ -478,8 +478,8 @@ export class Materializer {
   /** Notes in the head, once per index, that the index has reached the node: from then on readers trust empty results. */
   async #noteReached(): Promise<void> {
     const { head } = this
-    const { nodeHeight } = this.#announcer
-    if (head === undefined || head !== this.#planned) return
+    const { nodeHeight, isDownloading } = this.#announcer
+    if (head === undefined || head !== this.#planned || isDownloading) return
     if (head.reached || nodeHeight === undefined || head.tipHeight < nodeHeight) return
     const { db, logger } = this.#options
     const revised = this.#revised(head, { reached: true })

@@ -123,6 +123,15 @@ export class NodeClient {
     return size_on_disk
   }
 
+  /**
+   * Returns the number of transactions up to a block, inclusive; undefined if the node does not know it.
+   * @throws NodeRpcError if the block is unknown, or the node lacks the method.
+   */
+  async transactionsUpTo(hash: string, signal?: AbortSignal): Promise<number | undefined> {
+    const { txcount } = await this.call('getchaintxstats', [0, hash], replies.chainTxsReply, signal)
+    return txcount
+  }
+
   mempoolInfo(signal?: AbortSignal): Promise<replies.NodeMempoolInfo> {
     return this.call('getmempoolinfo', [], replies.mempoolInfoReply, signal)
   }

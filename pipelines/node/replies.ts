@@ -32,15 +32,24 @@ const Coins = Type.Number({ minimum: 0 })
 const ChainInfo = Type.Object({
   chain: Type.String(),
   blocks: Height,
+  /** Height of the best header. */
+  headers: Type.Optional(Height),
   bestblockhash: Hash,
   /** The script that blocks of a signet satisfy, as hex; absent in old versions and on other networks. */
   signet_challenge: Type.Optional(Hex),
   initialblockdownload: Type.Optional(Type.Boolean()),
+  /** The estimated part of the chain's transactions that the node has verified, from 0 to 1. */
+  verificationprogress: Type.Optional(Type.Number()),
   /** Height of the lowest block that a pruned node still has; absent if the node keeps all blocks. */
   pruneheight: Type.Optional(Height),
 })
 
 const Tip = Type.Object({ hash: Hash, height: Height })
+
+const ChainTxs = Type.Object({
+  /** Absent if the node has not downloaded all blocks before it. */
+  txcount: Type.Optional(Count),
+})
 
 const ChainSize = Type.Object({ size_on_disk: Count })
 
@@ -140,6 +149,8 @@ export const newBlockReply = new Reply(Tip)
 export const txOutSetReply = new Reply(TxOutSet)
 /** Schema of scantxoutset start. */
 export const scannedSetReply = new Reply(ScannedSet)
+/** Schema of getchaintxstats. */
+export const chainTxsReply = new Reply(ChainTxs)
 /** Schema of getblockchaininfo with only the size. */
 export const chainSizeReply = new Reply(ChainSize)
 export const mempoolInfoReply = new Reply(MempoolInfo)

@@ -21,10 +21,22 @@ export class LogDamagedError extends coded('HW_LOG_DAMAGED') {}
 
 /** Thrown if the node has pruned blocks that the log needs. */
 export class PrunedNodeError extends coded('HW_NODE_PRUNED', StartRefused) {
-  constructor(address: string, height: number) {
+  /** @param from the height of the lowest block that the node has, if that is known. */
+  constructor(address: string, height: number, from?: number) {
     super(
-      `the node at ${address} has pruned block ${String(height)}, which the log needs: ` +
+      `the node at ${address} has pruned block ${String(height)}, which the log needs` +
+        (from === undefined ? ': ' : `, and has blocks from ${String(from)} on: `) +
         'set NODE_RPC_URL to a node that keeps all blocks (prune=0), or restore topic chain from a backup',
+    )
+  }
+}
+
+/** Thrown if the node keeps returning a block without the outputs that its inputs spend, which nothing else contains. */
+export class NoPrevoutsError extends coded('HW_NODE_TOO_OLD', StartRefused) {
+  constructor(block: string) {
+    super(
+      `the node returns block ${block} without the outputs that it spends (getblock with verbosity 3): ` +
+        'set NODE_RPC_URL to a node of Bitcoin Core 23 or later, or of a version that derives from it, whose undo data (rev*.dat) is complete',
     )
   }
 }
@@ -35,6 +47,9 @@ export class InvalidBlockError extends coded('HW_BLOCK_INVALID') {
     super(`block ${hash} of the node is invalid: ${why}`)
   }
 }
+
+/** Thrown for a block whose inputs lack the outputs that they spend. */
+export class MissingPrevoutError extends InvalidBlockError {}
 
 /** Thrown if replies of the node contradict each other for longer than a change of its chain explains. */
 export class UnsteadyNodeError extends coded('HW_NODE_UNSTEADY') {}

@@ -7,6 +7,7 @@ import type { Logger } from '../logger.js'
 import { backoffMs } from '../node/backoff.js'
 import type { NodeClient } from '../node/client.js'
 import { isRpcError, RPC_INVALID_PARAMETER, RPC_NOT_FOUND } from '../node/errors.js'
+import { gapsOf } from '../node/gaps.js'
 import { assertStill, type Identity, identityOf } from '../node/recognition.js'
 import type { NodeChainInfo, NodeMempoolInfo } from '../node/replies.js'
 import { Alarm, type AnnouncementSource } from './announce/alarm.js'
@@ -24,8 +25,10 @@ import {
 import { fetchInOrder, type FetchOrder } from './fetch-in-order.js'
 import { forkWithNode } from './chain/fork.js'
 import { repairOf, rewriteOf } from './heal/log-repair.js'
+import { SyncProgress } from './sync-progress.js'
 import { NodeWriter } from './mempool/node-writer.js'
 import { MempoolFollower } from './mempool/follower.js'
+import { readLogEnd } from './chain/log-end.js'
 import { NO_HASH, type VerifiedBlock } from './chain/verified-block.js'
 
 export interface PollerOptions {
@@ -78,6 +81,7 @@ interface Session {
   readonly chain: ChainWriter
   readonly writer: NodeWriter
   readonly mempool: MempoolFollower
+  readonly progress: SyncProgress
   /** The time of the last heartbeat in Unix milliseconds, and the node's tip in it, empty before the first of a regular poll. */
   beatAt: number
   beatHash: string
@@ -87,8 +91,6 @@ interface Session {
 
 /** The maximum size of blocks fetched ahead of their turn. */
 const MAX_WAITING_BYTES = 32 * 2 ** 20
-/** The interval at which a long backfill logs its progress. */
-const LOG_PROGRESS_MS = 5_000
 /** Pauses after failed polls. */
 const POLL_BACKOFF = { firstMs: 250, maxMs: 10_000 }
 /** The number of attempts without progress after which a poll fails; the pauses between them add up to about ten seconds. */
@@ -225,6 +227,7 @@ export class Poller {
     const { node, log, logger, inFlight, expiryHours, now = () => performance.now() } = this.#options
     const info = await node.chainInfo(signal)
     const identity = await identityOf(node, info, this.#options.chain, signal)
+    await this.#refusePruned(identity, info)
     const chain = await this.#startEpoch(identity, info, signal)
     const writer = new NodeWriter(log, chain)
     const sources = { node, log, chain, writer, inFlight, logger, expiryHours, now }
@@ -240,8 +243,19 @@ export class Poller {
       },
       'following',
     )
-    this.#session = { chain, writer, mempool, beatAt: 0, beatHash: '', damage: undefined }
+    for (const gap of gapsOf(info, await node.mempoolInfo(signal))) logger.warn({ node: node.address }, gap)
+    const progress = new SyncProgress(node, logger, now)
+    this.#session = { chain, writer, mempool, progress, beatAt: 0, beatHash: '', damage: undefined }
     return this.#session
+  }
+
+  /** Refuses a node that has pruned the block after the log's end. @throws PrunedNodeError */
+  async #refusePruned({ network }: Identity, { pruneheight: from, blocks }: NodeChainInfo): Promise<void> {
+    if (from === undefined || from === 0) return
+    const { log, node } = this.#options
+    const tip = this.#rewrites ? undefined : (await readLogEnd(log, network)).tip
+    const next = (tip?.height ?? -1) + 1
+    if (next < from && next <= blocks) throw new PrunedNodeError(node.address, next, from)
   }
 
   /** Starts an epoch at the log's end, or at the block from which it repairs reported damage. */
@@ -284,11 +298,11 @@ export class Poller {
     if (report !== undefined) session.damage = new LogDamagedError(report.reason)
     const now = Date.now()
     if (info.bestblockhash !== session.beatHash || Math.abs(now - session.beatAt) >= pollIntervalMs / 2) {
-      const tip = { height: info.blocks, hash: info.bestblockhash }
       session.beatAt = now
       session.beatHash = info.bestblockhash
-      await session.writer.heartbeat(now, tip, pollIntervalMs, mempool)
+      await session.writer.heartbeat(now, info, pollIntervalMs, mempool)
     }
+    await session.progress.report(info, chain.tip, signal)
     return { info, mempool }
   }
 
@@ -378,20 +392,13 @@ export class Poller {
     )
   }
 
-  /** Writes heartbeats and snapshots during a long backfill, and logs its progress. */
+  /** Writes heartbeats and snapshots during a long backfill. */
   async #keepBeating(session: Session, signal: AbortSignal): Promise<void> {
-    let loggedAt = Date.now()
     while (!signal.aborted) {
       try {
         await sleep(this.#options.pollIntervalMs, undefined, { signal })
-        const { info } = await this.#checkNode(session, signal)
+        await this.#checkNode(session, signal)
         await session.mempool.snapshotIfDue()
-        if (Date.now() - loggedAt < LOG_PROGRESS_MS) continue
-        loggedAt = Date.now()
-        this.#options.logger.info(
-          { height: session.chain.chain.height, nodeHeight: info.blocks },
-          'catching up',
-        )
       } catch {
         // Fetching the blocks fails for the same reason, and reports it.
       }

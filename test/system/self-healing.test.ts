@@ -411,7 +411,7 @@ describe.each(adapters)('a damaged log heals itself, on $name', ({ name, skip })
     pruned.chainInfo = async (signal) => ({ ...(await info(signal)), pruneheight: 35 })
     const poller = new Poller({ node: pruned, log, logger, pollIntervalMs: 1000, inFlight: 4 })
     await expect(poller.run(new AbortController().signal)).rejects.toThrow(
-      /^the node at \S+ has pruned block 26, which the log needs: set NODE_RPC_URL to a node that keeps all blocks/,
+      /^the node at \S+ has pruned block 26, which the log needs, and has blocks from 35 on: set NODE_RPC_URL to a node that keeps all blocks/,
     )
     expect(await log.last('chain')).toBe(damaged.length - 1)
     await until('the materializer says so', async () => {

@@ -6,7 +6,7 @@ import { backoffMs, NODE_BACKOFF } from '../../node/backoff.js'
 import type { NodeClient } from '../../node/client.js'
 import { isRpcError, RPC_MISC_ERROR } from '../../node/errors.js'
 import type { NodeBlock } from '../../node/replies.js'
-import { InvalidBlockError, PrunedNodeError } from '../errors.js'
+import { InvalidBlockError, MissingPrevoutError, NoPrevoutsError, PrunedNodeError } from '../errors.js'
 import type { Sized } from '../fetch-in-order.js'
 import { verifiedBlock, type VerifiedBlock } from './verified-block.js'
 
@@ -36,7 +36,7 @@ export class BlockSource {
   /**
    * Fetches the block at a height.
    * @throws PrunedNodeError if the node has pruned it; NodeRpcError -5 or -8 if the node's chain has changed; InvalidBlockError
-   * if the node keeps returning an inconsistent block.
+   * if the node keeps returning an inconsistent block, NoPrevoutsError if that lacks what its inputs spend.
    */
   async fetch(height: number, signal: AbortSignal): Promise<Sized<VerifiedBlock>> {
     const hash = await this.#hashAt(height, signal)
@@ -50,7 +50,9 @@ export class BlockSource {
         const scripts = block.prevouts.reduce((sum, { script }) => sum + script.length + PREVOUT_BYTES, 0)
         return { value: block, bytes: block.raw.length + scripts }
       } catch (error) {
-        if (!(error instanceof InvalidBlockError) || attempt === ATTEMPTS) throw error
+        if (!(error instanceof InvalidBlockError)) throw error
+        if (attempt === ATTEMPTS)
+          throw error instanceof MissingPrevoutError ? new NoPrevoutsError(hash) : error
         this.#logger.warn({ code: error.code, height, attempt }, `${error.message}; requesting it again`)
       }
       await sleep(backoffMs(NODE_BACKOFF, attempt), undefined, { signal })

@@ -4,7 +4,7 @@ import type { Network } from '../../chain/networks.js'
 import { parseTx, type Tx } from '../../chain/transaction.js'
 import type { Prevout } from '../../chain/prevout.js'
 import type { NodeBlock, NodeBlockTx } from '../../node/replies.js'
-import { InvalidBlockError } from '../errors.js'
+import { InvalidBlockError, MissingPrevoutError } from '../errors.js'
 
 export const NO_HASH = '0'.repeat(64)
 
@@ -79,12 +79,16 @@ function prevoutsOf(hash: string, tx: Tx, nodeTx: NodeBlockTx | undefined): Prev
   if (tx.isCoinbase) return []
   return tx.inputs.map((input, n) => {
     const vin = nodeTx?.vin[n]
-    if (vin?.txid !== input.prevTxid || vin.prevout === undefined) {
+    if (vin?.txid !== input.prevTxid)
       throw new InvalidBlockError(
         hash,
-        `input ${String(n)} of ${tx.txid} has no prevout in the reply of the node (is the node pruned, or too old for verbosity 3?)`,
+        `input ${String(n)} of ${tx.txid} is another one in the reply of the node`,
       )
-    }
+    if (vin.prevout === undefined)
+      throw new MissingPrevoutError(
+        hash,
+        `input ${String(n)} of ${tx.txid} has no prevout in the reply of the node`,
+      )
     const { value, height, scriptPubKey } = vin.prevout
     return { value: coinsToBaseUnits(value), script: Buffer.from(scriptPubKey.hex, 'hex'), height }
   })

@@ -51,7 +51,7 @@ export async function repairOf(
   const link = await linkInLog(report, common, identity.network, info, sources)
   const next = (link?.height ?? -1) + 1
   if (info.pruneheight !== undefined && info.pruneheight > next && next <= info.blocks)
-    throw new PrunedNodeError(sources.node.address, next)
+    throw new PrunedNodeError(sources.node.address, next, info.pruneheight)
   return {
     link,
     settledWork: report.work,

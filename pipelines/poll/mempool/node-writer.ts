@@ -9,14 +9,14 @@ import {
   type RelayFeesSchema,
 } from '../../../proto/gen/headwater/events/v1/events_pb.js'
 import { coinsToBaseUnits } from '../../chain/amount.js'
-import type { BlockId } from '../../chain/block.js'
 import { displayBytes } from '../../chain/hash.js'
 import type { Network } from '../../chain/networks.js'
 import { parseTx, vsizeOf, weightOf } from '../../chain/transaction.js'
 import type { EventLog } from '../../log/port.js'
 import { messageIn, recordsOf } from '../../log/records.js'
 import type { MempoolTx } from '../../mempool/mempool-tx.js'
-import type { NodeMempoolInfo } from '../../node/replies.js'
+import { isDownloading } from '../../node/initial-download.js'
+import type { NodeChainInfo, NodeMempoolInfo } from '../../node/replies.js'
 import { MAX_BATCH_BYTES, type ChainWriter } from '../chain/chain-writer.js'
 import { LogMovedError } from '../errors.js'
 import type { Cause, Left, Passed } from './delta.js'
@@ -52,16 +52,18 @@ export class NodeWriter {
 
   async heartbeat(
     timeMs: number,
-    node: BlockId,
+    info: NodeChainInfo,
     pollIntervalMs: number,
     fees: NodeMempoolInfo,
   ): Promise<void> {
     const value = {
       timeMs: BigInt(timeMs),
-      nodeHeight: node.height,
-      nodeHash: displayBytes(node.hash),
+      nodeHeight: info.blocks,
+      nodeHash: displayBytes(info.bestblockhash),
       pollIntervalMs,
       relayFees: relayFeesOf(fees),
+      initialDownload: isDownloading(info),
+      ...(info.headers === undefined ? {} : { headerHeight: info.headers }),
     }
     await this.#append(undefined, [{ case: 'heartbeat', value }])
   }

@@ -402,10 +402,12 @@ export interface StatsSummary {
   activeAddresses: number
   /** Unconfirmed transactions. */
   mempoolSize: number
-  /** Live, behind the node, or without a heartbeat. */
-  indexerStatus: 'live' | 'syncing' | 'stalled'
+  /** Live, behind the node, behind a node that downloads its chain, or without a heartbeat. */
+  indexerStatus: 'live' | 'syncing' | 'node_syncing' | 'stalled'
   /** Height of the node at its last heartbeat; -1 before any. */
   nodeHeight: number
+  /** Height of the best header that the node has, above nodeHeight while it downloads blocks; -1 if unknown. */
+  nodeHeaders: number
   /** Whether the newest block is that of the node. */
   tipMatch: boolean
   /** Time of the last heartbeat of the node, ISO 8601 UTC with milliseconds. */

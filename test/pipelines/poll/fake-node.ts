@@ -29,6 +29,12 @@ class Refusal extends Error {
 export class FakeNode {
   chain: readonly FakeBlock[]
   chainName = 'regtest'
+  /** Further fields of getblockchaininfo. */
+  chainInfo: object = {}
+  /** Changes the answer of getblock. */
+  blockAnswer: (block: Record<string, unknown>) => unknown = (block) => block
+  /** The number of transactions up to a block, as in getchaintxstats; undefined if the node lacks that method. */
+  transactionsUpTo: ((block: FakeBlock) => number) | undefined
   /** Number of the version of Bitcoin Core. */
   version = 280100
   readonly mempool = new Map<string, { tx: FakeTx; fee: number; time: number }>()
@@ -166,12 +172,23 @@ export class FakeNode {
     }
   }
 
-  #call(method: string, [first]: readonly unknown[]): unknown {
+  #call(method: string, [first, second]: readonly unknown[]): unknown {
     for (const block of this.chain) this.#known.set(block.hash, block)
     const tip = this.chain.at(-1)
     switch (method) {
       case 'getblockchaininfo':
-        return { chain: this.chainName, blocks: this.chain.length - 1, bestblockhash: tip?.hash }
+        return {
+          chain: this.chainName,
+          blocks: this.chain.length - 1,
+          bestblockhash: tip?.hash,
+          ...this.chainInfo,
+        }
+      case 'getchaintxstats': {
+        const block = this.#known.get(String(second))
+        if (this.transactionsUpTo === undefined) throw new Refusal(-32601, 'Method not found')
+        if (block === undefined) throw new Refusal(-5, 'Block not found')
+        return { txcount: this.transactionsUpTo(block) }
+      }
       case 'getnetworkinfo':
         return {
           version: this.version,
@@ -188,7 +205,7 @@ export class FakeNode {
       case 'getblock': {
         const block = this.#known.get(String(first))
         if (block === undefined) throw new Refusal(-5, 'Block not found')
-        return blockJson(block)
+        return this.blockAnswer(blockJson(block))
       }
       case 'waitfornewblock':
         if (!this.hasBlockWait) throw new Refusal(-32601, 'Method not found')

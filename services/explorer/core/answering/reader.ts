@@ -19,6 +19,7 @@ import {
   type ReadContext,
 } from '../reads/read.js'
 import { WrittenAnswer } from '../reads/written-answer.js'
+import type { NodeProgress } from '../state/indexer-status.js'
 import type { ChainState, State } from '../state/state.js'
 import type { CancelSignal } from '../tables/cancellation.js'
 import type { Tables } from '../tables/tables.js'
@@ -38,7 +39,7 @@ import {
   UNAUTHORIZED,
 } from './failure.js'
 import { type OnDisconnect, SharedAnswer } from './shared-answer.js'
-import { type Syncing, syncing } from './syncing.js'
+import { type Syncing, syncing, syncingProgress } from './syncing.js'
 
 export interface ReaderParts {
   readonly state: State
@@ -256,7 +257,7 @@ export class Reader {
 
   /** Returns the failure of an empty answer if the index may not have reached the blocks of its items yet. */
   ifBehind(chain: ChainState): Failure | undefined {
-    const behind = syncing(chain, this.#parts.state.nodeHeight, 0)
+    const behind = syncing(chain, this.#parts.state.node, 0)
     return behind === undefined ? undefined : syncingFailure(behind, chain)
   }
 
@@ -319,7 +320,7 @@ export class Reader {
       this.#answersUnderWay += weight
       const resolve = (context: ReadContext): Promise<T> =>
         make(context, (from) => {
-          const behind = syncing(context.chain, state.nodeHeight, from)
+          const behind = syncing(context.chain, state.node, from)
           return behind === undefined ? undefined : syncingFailure(behind, context.chain)
         })
       const contextOf = (signal: CancelSignal, validity: Validity, size: AnswerSize): ReadContext => {
@@ -340,7 +341,7 @@ export class Reader {
       const { result, context } = await making.join(onDisconnect)
       const { chain } = context
       if (result.status === 'fulfilled') return { result: result.value, chain }
-      return absence(result.reason, chain, state.nodeHeight)
+      return absence(result.reason, chain, state.node)
     } catch (error) {
       return this.failureOf(error)
     }
@@ -424,7 +425,7 @@ export class Reader {
     const { chain } = outcome
     const from = 'answer' in outcome ? outcome.answer.emptyFrom : outcome.from
     if (from === undefined || chain === undefined) return outcome
-    const behind = syncing(chain, this.#parts.state.nodeHeight, from)
+    const behind = syncing(chain, this.#parts.state.node, from)
     return behind === undefined ? outcome : syncingFailure(behind, chain)
   }
 
@@ -483,7 +484,7 @@ export class Reader {
       size,
     )
     const { chain, validity } = context
-    if (result.status === 'rejected') return absence(result.reason, chain, this.#parts.state.nodeHeight)
+    if (result.status === 'rejected') return absence(result.reason, chain, this.#parts.state.node)
     const value = result.value
     const emptyFrom =
       value instanceof WrittenAnswer ? undefined : read.emptyFrom?.(args as never, value as never)
@@ -576,9 +577,8 @@ function dependencesOf(fresh: Freshness, objects: ReadonlySet<string>): readonly
 }
 
 /** Returns the failure of a read that found nothing, or whose data is not built yet. @throws any other error. */
-function absence(error: unknown, chain: ChainState, nodeHeight: number | undefined): Failure {
-  if (error instanceof NotBuiltYet)
-    return syncingFailure({ indexedHeight: chain.height, nodeHeight: nodeHeight ?? null }, chain)
+function absence(error: unknown, chain: ChainState, node: NodeProgress | undefined): Failure {
+  if (error instanceof NotBuiltYet) return syncingFailure(syncingProgress(chain, node), chain)
   if (error instanceof CursorOutdated) return { code: error.code, message: error.message, chain }
   if (error instanceof NotFound) return { code: error.code, message: error.message, from: error.from, chain }
   throw error

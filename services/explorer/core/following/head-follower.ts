@@ -36,7 +36,7 @@ import { retrying } from '../tables/retry.js'
 import { endsBefore } from '../../../../pipelines/log/replacement.js'
 import { pause } from '../../../../pipelines/pause.js'
 import { type ChainState, NO_CHAIN, type State } from '../state/state.js'
-import type { AppliedHeartbeat } from '../state/indexer-status.js'
+import { type AppliedHeartbeat, nodeProgress } from '../state/indexer-status.js'
 import type { ServingTables } from '../tables/serving-tables.js'
 import type { Tables } from '../tables/tables.js'
 import { blockKey } from '../tables/point-keys.js'
@@ -542,7 +542,7 @@ function appliedHeartbeat({ heartbeat, appliedMs }: HeartbeatApplied): AppliedHe
   if (heartbeat === undefined) return undefined
   return {
     timeMs: Number(heartbeat.timeMs),
-    nodeHeight: heartbeat.nodeHeight,
+    ...nodeProgress(heartbeat),
     nodeHash: hexOf(heartbeat.nodeHash),
     pollIntervalMs: heartbeat.pollIntervalMs,
     appliedMs: Number(appliedMs),

@@ -21,6 +21,7 @@ import { isResolved, shownTx, type ShownTx } from '../mempool/shown-tx.js'
 import { retrying } from '../tables/retry.js'
 import { endsBefore } from '../../../../pipelines/log/replacement.js'
 import { pause } from '../../../../pipelines/pause.js'
+import { nodeProgress } from '../state/indexer-status.js'
 import type { State } from '../state/state.js'
 import type { Tables } from '../tables/tables.js'
 import type { WhaleWatch } from '../feed/whale-watch.js'
@@ -209,7 +210,7 @@ export class MempoolFollower {
     const { state } = this.#parts
     const timeMs = Number(heartbeat?.timeMs ?? 0)
     if (heartbeat === undefined || timeMs <= (state.nodeSeen?.timeMs ?? 0)) return
-    state.nodeSeen = { timeMs, nodeHeight: heartbeat.nodeHeight }
+    state.nodeSeen = { timeMs, ...nodeProgress(heartbeat) }
     state.relayFees = heartbeat.relayFees
   }
 

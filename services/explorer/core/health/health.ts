@@ -17,9 +17,12 @@ export const Health = Type.Object({
   service: Type.Literal('headwater-explorer'),
   database: Type.Union([Type.Literal('connected'), Type.Literal('disconnected')]),
   wsClients: count('connected WebSocket clients'),
-  indexerStatus: text('live, syncing or stalled'),
+  indexerStatus: text('live, syncing, node_syncing or stalled'),
   tipHeight: count('height of the newest block; -1 before the first one'),
   nodeHeight: count('height of the node at its last heartbeat; -1 before any'),
+  nodeHeaders: count(
+    'height of the best header that the node has, above nodeHeight while it downloads blocks; -1 if unknown',
+  ),
   tipMatch: flag('whether the newest block is that of the node'),
   lastReconciledAt: text('time of the last heartbeat of the node'),
   audit: Type.Object(

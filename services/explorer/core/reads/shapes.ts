@@ -289,8 +289,14 @@ export const StatsSummary = Type.Object({
   totalTransactions: long('confirmed transactions'),
   activeAddresses: long('addresses with a balance'),
   mempoolSize: int('unconfirmed transactions'),
-  indexerStatus: oneOf(['live', 'syncing', 'stalled'], 'live, behind the node, or without a heartbeat'),
+  indexerStatus: oneOf(
+    ['live', 'syncing', 'node_syncing', 'stalled'],
+    'live, behind the node, behind a node that downloads its chain, or without a heartbeat',
+  ),
   nodeHeight: int('height of the node at its last heartbeat; -1 before any'),
+  nodeHeaders: int(
+    'height of the best header that the node has, above nodeHeight while it downloads blocks; -1 if unknown',
+  ),
   tipMatch: flag('whether the newest block is that of the node'),
   lastReconciledAt: Type.String({
     description: 'time of the last heartbeat of the node, ISO 8601 UTC with milliseconds',

@@ -1,8 +1,23 @@
+import type { Heartbeat } from '../../../../proto/gen/headwater/events/v1/events_pb.js'
+
+/** The progress of a node. */
+export interface NodeProgress {
+  readonly nodeHeight: number
+  /** Height of the best header that the node has; undefined if it is not known. */
+  readonly headerHeight?: number | undefined
+  /** True while the node downloads its chain for the first time. */
+  readonly isDownloading?: boolean
+}
+
+/** Returns the progress of the node in a heartbeat. */
+export function nodeProgress({ nodeHeight, headerHeight, initialDownload }: Heartbeat): NodeProgress {
+  return { nodeHeight, headerHeight, isDownloading: initialDownload }
+}
+
 /** A heartbeat of the poller that the materializer has applied. */
-export interface AppliedHeartbeat {
+export interface AppliedHeartbeat extends NodeProgress {
   /** Unix milliseconds by the poller's clock. */
   readonly timeMs: number
-  readonly nodeHeight: number
   readonly nodeHash: string
   readonly pollIntervalMs: number
   /** Unix milliseconds by the materializer's clock. */
@@ -10,9 +25,11 @@ export interface AppliedHeartbeat {
 }
 
 export interface IndexerFigures {
-  readonly indexerStatus: 'live' | 'syncing' | 'stalled'
+  readonly indexerStatus: 'live' | 'syncing' | 'node_syncing' | 'stalled'
   /** -1 before the first heartbeat. */
   readonly nodeHeight: number
+  /** Height of the best header that the node has; -1 if it is not known. */
+  readonly nodeHeaders: number
   readonly tipMatch: boolean
   readonly lastReconciledAt: string
 }
@@ -69,7 +86,8 @@ const isBehind = (tip: Tip, height: number, hash: string): boolean =>
 
 /**
  * Returns the status of the indexer. Distinguishes a chain without new blocks (live, tipMatch, old tip), an indexer that is
- * behind (syncing), and an indexer that has stopped (stalled).
+ * behind (syncing), a node that downloads its chain for the first time (node_syncing), whose newest block is an old one, and an
+ * indexer that has stopped (stalled).
  * @param lateSinceMs of `Lateness`.
  * @param now unix milliseconds.
  */
@@ -81,16 +99,23 @@ export function indexerFigures(
 ): IndexerFigures {
   if (heartbeat === undefined) {
     const lastReconciledAt = new Date(0).toISOString()
-    return { indexerStatus: 'stalled', nodeHeight: -1, tipMatch: false, lastReconciledAt }
+    return { indexerStatus: 'stalled', nodeHeight: -1, nodeHeaders: -1, tipMatch: false, lastReconciledAt }
   }
-  const { nodeHeight, nodeHash, appliedMs, timeMs } = heartbeat
+  const { nodeHeight, headerHeight: nodeHeaders = -1, isDownloading, nodeHash, appliedMs, timeMs } = heartbeat
   const isLate =
     nodeHeight - tip.height > MAX_BLOCKS_LATE ||
     (lateSinceMs !== undefined && now >= lateSinceMs + patienceMs(heartbeat))
   const isStalled = now >= appliedMs + patienceMs(heartbeat)
   return {
-    indexerStatus: isStalled ? 'stalled' : isLate ? 'syncing' : 'live',
+    indexerStatus: isStalled
+      ? 'stalled'
+      : isDownloading === true
+        ? 'node_syncing'
+        : isLate
+          ? 'syncing'
+          : 'live',
     nodeHeight,
+    nodeHeaders,
     tipMatch: tip.height === nodeHeight && tip.tipHash === nodeHash,
     lastReconciledAt: new Date(timeMs).toISOString(),
   }

@@ -11,6 +11,7 @@ import {
   type IndexerFigures,
   indexerFigures,
   Lateness,
+  type NodeProgress,
   statusUntilMs,
 } from './indexer-status.js'
 import type { CancelSignal } from '../tables/cancellation.js'
@@ -60,8 +61,8 @@ export interface RelayFees {
   readonly incremental?: bigint | undefined
 }
 
-/** The height of the node in a heartbeat of the poller; the time is in unix milliseconds by the poller's clock. */
-export type SeenNode = Pick<AppliedHeartbeat, 'timeMs' | 'nodeHeight'>
+/** The progress of the node in a heartbeat of the poller; the time is in unix milliseconds by the poller's clock. */
+export type SeenNode = NodeProgress & Pick<AppliedHeartbeat, 'timeMs'>
 
 /**
  * The state that answers are computed from: the chain of the adopted head, the mempool and the last heartbeat. Chain and mempool
@@ -133,12 +134,17 @@ export class State {
     this.#watchers.add(watcher)
   }
 
-  /** The node's height in the newest received heartbeat, applied or not; undefined before the first. */
-  get nodeHeight(): number | undefined {
+  /** The node's progress in the newest received heartbeat, applied or not; undefined before the first. */
+  get node(): NodeProgress | undefined {
     const [applied, newest] = [this.heartbeat, this.nodeSeen]
     return newest !== undefined && (applied === undefined || newest.timeMs > applied.timeMs)
-      ? newest.nodeHeight
-      : applied?.nodeHeight
+      ? newest
+      : applied
+  }
+
+  /** The node's height in the newest received heartbeat; undefined before the first. */
+  get nodeHeight(): number | undefined {
+    return this.node?.nodeHeight
   }
 
   /** Returns the current status of the indexer. */

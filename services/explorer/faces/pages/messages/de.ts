@@ -114,6 +114,8 @@ export const de: Messages = {
       `Der Index hat seit ${time} nichts vom Knoten empfangen. Was Sie sehen, kann veraltet sein.`,
     syncing: (indexed, node) =>
       `Der Index ist bei Block ${indexed}, der Knoten bei ${node}. Neuere Blöcke folgen gleich.`,
+    nodeSyncing: (indexed, headers) =>
+      `Der Knoten lädt die Kette noch. Der Index hat ${indexed} von mindestens ${headers} Blöcken und folgt ihm.`,
     mismatch:
       'Der neueste Block ist ein anderer als der des Knotens. Wahrscheinlich wird gerade eine Reorganisation übernommen.',
   },
@@ -296,7 +298,13 @@ export const de: Messages = {
     title: 'Zustand',
     about: 'Ob dieser Explorer auf dem neuesten Stand ist und ob sein Index dem Knoten gleicht.',
     state: 'Index',
-    states: { live: 'Aktuell', syncing: 'Hinter dem Knoten', stalled: 'Kein Lebenszeichen' },
+    states: {
+      live: 'Aktuell',
+      syncing: 'Hinter dem Knoten',
+      node_syncing: 'Der Knoten lädt die Kette',
+      stalled: 'Kein Lebenszeichen',
+    },
+    headers: 'Header des Knotens',
     database: 'Datenbank',
     databases: { connected: 'Verbunden', disconnected: 'Nicht erreichbar' },
     tip: 'Höhe des Index',

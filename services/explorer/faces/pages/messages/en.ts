@@ -107,6 +107,8 @@ export const en = {
       `The index has received nothing from the node since ${time}. What you see may be out of date.`,
     syncing: (indexed: string, node: string) =>
       `The index is at block ${indexed}, the node at ${node}. Newer blocks follow in a moment.`,
+    nodeSyncing: (indexed: string, headers: string) =>
+      `The node still downloads the chain. The index has ${indexed} of at least ${headers} blocks, and follows.`,
     mismatch: 'The newest block differs from the node’s. A reorganisation is probably being indexed.',
   },
   block: {
@@ -287,9 +289,13 @@ export const en = {
     title: 'Status',
     about: 'Whether this explorer is up to date, and whether its index equals the node.',
     state: 'Index',
-    states: { live: 'Live', syncing: 'Behind the node', stalled: 'No heartbeat' } as Readonly<
-      Record<string, string>
-    >,
+    states: {
+      live: 'Live',
+      syncing: 'Behind the node',
+      node_syncing: 'The node downloads the chain',
+      stalled: 'No heartbeat',
+    } as Readonly<Record<string, string>>,
+    headers: 'Headers of the node',
     database: 'Database',
     databases: { connected: 'Connected', disconnected: 'Unreachable' } as Readonly<Record<string, string>>,
     tip: 'Indexed height',

@@ -93,10 +93,12 @@ export const front = declarePage({
 
 /** Returns the problem of the index or the node, if there is one: it replaces the sentence below the heading, so that nothing moves. */
 function notices({ t, f }: PageContext, state: StatsSummary): Html | undefined {
-  const { indexerStatus, nodeHeight, tipHeight, tipMatch, lastReconciledAt } = state
+  const { indexerStatus, nodeHeight, nodeHeaders, tipHeight, tipMatch, lastReconciledAt } = state
   const warning = (text: string): Html => html`<strong class="warning" role="note">${text}</strong>`
   if (indexerStatus === 'stalled')
     return warning(t.front.stalled(lastReconciledAt.slice(0, 19).replace('T', ' ')))
+  if (indexerStatus === 'node_syncing')
+    return warning(t.front.nodeSyncing(f.number(tipHeight), f.number(Math.max(nodeHeight, nodeHeaders))))
   if (indexerStatus === 'syncing') return warning(t.front.syncing(f.number(tipHeight), f.number(nodeHeight)))
   // After each block the newest heartbeat is still from before it, and lower.
   return tipMatch || nodeHeight !== tipHeight ? undefined : warning(t.front.mismatch)

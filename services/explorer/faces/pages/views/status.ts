@@ -38,6 +38,9 @@ export const status = (source: StatusSource) =>
         ),
         stat(t.status.tip, f.number(health.tipHeight)),
         stat(t.status.node, f.number(health.nodeHeight)),
+        ...(health.indexerStatus === 'node_syncing'
+          ? [stat(t.status.headers, f.number(health.nodeHeaders))]
+          : []),
       ])}
       ${facts([
         [t.status.same, yes(health.tipMatch)],

@@ -59,20 +59,21 @@ function stateOf(reached: boolean | undefined, nodeHeight?: number): State {
 const indexAt = (height: number, reached: boolean) => ({ height, view: viewOf(reached, height) })
 
 describe('an index that is asked for an object that it does not have', () => {
+  const at = (nodeHeight: number) => ({ nodeHeight })
   const behind = (nodeHeight: number | null) => ({ indexedHeight: HEIGHT, nodeHeight })
 
   it("cannot decide until it has once reached the node's height", () => {
-    expect(syncing(indexAt(HEIGHT, false), HEIGHT + 1, 0)).toEqual(behind(HEIGHT + 1))
-    expect(syncing(indexAt(HEIGHT, false), HEIGHT, 0)).toBeUndefined()
-    expect(syncing(indexAt(HEIGHT, false), HEIGHT - 1, 0)).toBeUndefined()
-    expect(syncing({ height: -1, view: undefined }, 0, 0)).toEqual({ indexedHeight: -1, nodeHeight: 0 })
+    expect(syncing(indexAt(HEIGHT, false), at(HEIGHT + 1), 0)).toEqual(behind(HEIGHT + 1))
+    expect(syncing(indexAt(HEIGHT, false), at(HEIGHT), 0)).toBeUndefined()
+    expect(syncing(indexAt(HEIGHT, false), at(HEIGHT - 1), 0)).toBeUndefined()
+    expect(syncing({ height: -1, view: undefined }, at(0), 0)).toEqual({ indexedHeight: -1, nodeHeight: 0 })
   })
 
   it('cannot decide while it is more than 6 blocks behind', () => {
     for (const blocks of [-1, 0, 1, 6])
-      expect(syncing(indexAt(HEIGHT, true), HEIGHT + blocks, 0), String(blocks)).toBeUndefined()
+      expect(syncing(indexAt(HEIGHT, true), at(HEIGHT + blocks), 0), String(blocks)).toBeUndefined()
     for (const blocks of [7, 8, 1000])
-      expect(syncing(indexAt(HEIGHT, true), HEIGHT + blocks, 0)).toEqual(behind(HEIGHT + blocks))
+      expect(syncing(indexAt(HEIGHT, true), at(HEIGHT + blocks), 0)).toEqual(behind(HEIGHT + blocks))
   })
 
   it("can decide without a node only if it has once reached the node's height", () => {
@@ -85,9 +86,22 @@ describe('an index that is asked for an object that it does not have', () => {
   })
 
   it('can decide for heights above the node', () => {
-    expect(syncing(indexAt(HEIGHT, false), 500, 500)).toEqual(behind(500))
-    expect(syncing(indexAt(HEIGHT, false), 500, 501)).toBeUndefined()
+    expect(syncing(indexAt(HEIGHT, false), at(500), 500)).toEqual(behind(500))
+    expect(syncing(indexAt(HEIGHT, false), at(500), 501)).toBeUndefined()
     expect(syncing(indexAt(HEIGHT, false), undefined, Number.POSITIVE_INFINITY)).toBeUndefined()
+  })
+
+  it('can never decide while the node downloads its chain, and names the height of its headers', () => {
+    const isDownloading = true
+    const downloading = { nodeHeight: HEIGHT, headerHeight: 14_131, isDownloading }
+    for (const from of [0, HEIGHT + 1, 20_000])
+      expect(syncing(indexAt(HEIGHT, false), downloading, from)).toEqual(behind(14_131))
+    // It has no headers yet that are above its blocks, or reports none.
+    for (const headerHeight of [0, undefined])
+      expect(syncing(indexAt(HEIGHT, true), { nodeHeight: HEIGHT, headerHeight, isDownloading }, 0)).toEqual(
+        behind(HEIGHT),
+      )
+    expect(syncing(indexAt(HEIGHT, false), { ...downloading, isDownloading: false }, 0)).toBeUndefined()
   })
 
   it('uses the newest heartbeat, applied or not', () => {

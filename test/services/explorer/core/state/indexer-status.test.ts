@@ -28,6 +28,7 @@ describe('the indexer status', () => {
     expect(figures(tip, beat, NOW)).toEqual({
       indexerStatus: 'live',
       nodeHeight: 100,
+      nodeHeaders: -1,
       tipMatch: true,
       lastReconciledAt: '2026-08-21T18:12:53.100Z',
     })
@@ -38,6 +39,15 @@ describe('the indexer status', () => {
     expect(figures(tip, { ...beat, nodeHeight: 101, nodeHash: 'bb' }, NOW)).toMatchObject(behind)
     expect(figures(tip, { ...beat, nodeHash: 'bb' }, NOW)).toMatchObject(behind)
     expect(figures({ height: -1, tipHash: '' }, beat, NOW)).toMatchObject(behind)
+  })
+
+  it('is node_syncing while the node downloads its chain, level with it or behind', () => {
+    const downloading = { ...beat, headerHeight: 14_131, isDownloading: true }
+    const expected = { indexerStatus: 'node_syncing', nodeHeaders: 14_131 }
+    expect(figures(tip, downloading, NOW)).toMatchObject({ ...expected, nodeHeight: 100, tipMatch: true })
+    expect(figures(tip, { ...downloading, nodeHeight: 600 }, NOW)).toMatchObject(expected)
+    expect(figures(tip, downloading, beat.appliedMs + 5000).indexerStatus).toBe('stalled')
+    expect(figures(tip, { ...downloading, isDownloading: false }, NOW).indexerStatus).toBe('live')
   })
 
   it('is live for the moment in which a head is ahead of the heartbeat', () => {
