@@ -1,0 +1,133 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { BITCOIN_REGTEST } from '../../pipelines/chain/networks.js'
+import { addressOf } from '../../pipelines/chain/address.js'
+import { parseTx, serializeTx, type TxParts } from '../../pipelines/chain/transaction.js'
+import { Pipeline } from '../harness/pipeline.js'
+import { blockOn, type FakeBlock, type FakeTx, grow, tx } from '../pipelines/poll/fake-chain.js'
+import { FakeNode } from '../pipelines/poll/fake-node.js'
+
+const TXS = 10_000
+const OUTPUTS = 20_000
+const WITNESS = 3_900_000
+const SCRIPT = 10_000
+const SCRIPTS = 10
+const BUSY = Buffer.from(`5120${'07'.repeat(32)}`, 'hex')
+
+/** Returns a transaction that spends the first output of another one, which block `height` contains. */
+function spending(
+  coin: FakeTx,
+  height: number,
+  {
+    outputs,
+    witness = [],
+    scriptSig = Buffer.alloc(0),
+  }: {
+    readonly outputs: TxParts['outputs']
+    readonly witness?: readonly Buffer[]
+    readonly scriptSig?: Buffer
+  },
+): FakeTx {
+  const input = { prevTxid: coin.txid, prevVout: 0, scriptSig, sequence: 0xffff_ffff, witness: [...witness] }
+  const raw = serializeTx({ version: 2, locktime: 0, inputs: [input], outputs }, witness.length > 0)
+  const { value = 0n, script = raw } = coin.outputs[0] ?? {}
+  return { ...parseTx(raw), raw, prevouts: [{ value, script, height }] }
+}
+
+describe('blocks of the largest size', () => {
+  let node: FakeNode
+  let pipeline: Pipeline
+  /** The transactions that the blocks contain, beside their coinbases. */
+  const many: FakeTx[] = []
+  let wide: FakeTx
+  let heavy: FakeTx
+  let blocks: readonly FakeBlock[] = []
+
+  beforeAll(async () => {
+    let chain = grow([], 2)
+    const coin = chain[1]?.txs[0] as FakeTx
+    // A chain within the block: each transaction spends the one before it, as a mempool of dependent transactions does.
+    const [value] = [coin.outputs[0]?.value ?? 0n]
+    for (let last = coin; many.length < TXS; last = many.at(-1) as FakeTx)
+      many.push(
+        spending(last, last === coin ? 1 : 2, {
+          outputs: [{ value: value - BigInt(many.length + 1), script: BUSY }],
+        }),
+      )
+    chain = [...chain, blockOn(chain, many)]
+    const second = tx()
+    wide = spending(second, 3, {
+      scriptSig: Buffer.alloc(SCRIPT, 0x51),
+      outputs: [
+        ...Array.from({ length: SCRIPTS }, () => ({ value: 1n, script: Buffer.alloc(SCRIPT, 0x51) })),
+        ...Array.from({ length: OUTPUTS }, () => ({ value: 546n, script: BUSY })),
+      ],
+    })
+    chain = [...chain, blockOn(chain, [second, wide])]
+    const third = tx()
+    heavy = spending(third, 4, {
+      witness: [Buffer.alloc(WITNESS, 0xab)],
+      outputs: [{ value: 1_000n, script: BUSY }],
+    })
+    blocks = [...chain, blockOn(chain, [third, heavy])]
+    node = await FakeNode.start(blocks)
+    pipeline = await Pipeline.start({
+      nodeUrl: node.url,
+      engineUrl: inject('engineUrl'),
+      chain: 'bitcoin-regtest',
+    })
+    await pipeline.level()
+  })
+
+  afterAll(async () => {
+    await pipeline.close()
+    await node.close()
+  })
+
+  it('are indexed whole', async () => {
+    expect(wide.size).toBeGreaterThan(900_000)
+    const sizes = await Promise.all(
+      [2, 3, 4].map(async (height) => (await pipeline.get(`/block/${String(height)}`)).body),
+    )
+    expect(sizes.map(({ tx_count: count }) => count)).toEqual([TXS + 1, 3, 3])
+    expect(sizes.map(({ weight }) => weight > 3_000_000 && weight <= 4_000_000)).toEqual([true, true, true])
+  })
+
+  it('have pages of transactions at both ends', async () => {
+    const path = '/block/2/txs?limit=50&page='
+    const [first, last] = [await pipeline.get(`${path}1`), await pipeline.get(`${path}200`)]
+    expect(first.body.items[1].txid).toBe(many[0]?.txid)
+    expect(last.body.items.at(-1).txid).toBe(many.at(-2)?.txid)
+  })
+
+  it('have whole transactions on their paths: 20,000 outputs, scripts of 10,000 bytes, a witness of 3.9 MB', async () => {
+    const shown = (await pipeline.get(`/tx/${wide.txid}`)).body
+    expect(shown.outputs).toHaveLength(OUTPUTS + SCRIPTS)
+    expect(shown.inputs[0].script_sig).toHaveLength(2 * SCRIPT)
+    expect(shown.outputs[0].script_pub_key).toHaveLength(2 * SCRIPT)
+    expect((await pipeline.get(`/tx/${heavy.txid}`)).body.inputs[0].witness[0]).toHaveLength(2 * WITNESS)
+    for (const { txid, raw } of [wide, heavy])
+      expect((await pipeline.get(`/tx/${txid}/hex`)).body.hex).toBe(raw.toString('hex'))
+  })
+
+  it('have pages of bounded size', async () => {
+    for (const path of ['/block/2', `/tx/${wide.txid}`, `/tx/${heavy.txid}`]) {
+      const page = await fetch(`${pipeline.url}${path}`)
+      const text = await page.text()
+      expect([path, page.status]).toEqual([path, 200])
+      expect(text.length, path).toBeLessThan(1_000_000)
+    }
+  })
+
+  it('have an address with all their transactions and outputs', async () => {
+    const address = addressOf(BUSY, BITCOIN_REGTEST) ?? ''
+    expect((await pipeline.get(`/address/${address}`)).body).toMatchObject({
+      tx_count: TXS + 2,
+      unspent_count: OUTPUTS + 2,
+    })
+    const txs = (await pipeline.get(`/address/${address}/txs?limit=50&page=200`)).body
+    expect(txs.total).toBe(TXS + 2)
+    expect(txs.items).toHaveLength(50)
+    const utxos = (await pipeline.get(`/address/${address}/utxos?limit=100&offset=${String(OUTPUTS)}`)).body
+    expect(utxos.items).toHaveLength(2)
+  })
+})
