@@ -1,6 +1,6 @@
 import { baseUnitsToCoins } from '../../pipelines/chain/amount.js'
 import { serializeBlock } from '../../pipelines/chain/block.js'
-import { networkOfNode } from '../../pipelines/chain/networks.js'
+import { type Network, networkOfNode } from '../../pipelines/chain/networks.js'
 import { parseTx } from '../../pipelines/chain/transaction.js'
 import {
   hashParameter,
@@ -51,15 +51,19 @@ const METHODS: Readonly<Record<string, Method>> = {
   sendrawtransaction: (node, [hex]) => sendTransaction(node, text(hex)),
   gettxoutsetinfo: txOutSetInfo,
   scantxoutset: scanTxOutSet,
-  getnetworkinfo: () => ({
-    version: 100,
-    subversion: '/recorded/',
+  getnetworkinfo: (node) => ({
+    ...(networkOf(node)?.dilithium === undefined ? CORE : DILITHIUM),
     connections: 0,
     connections_in: 0,
     connections_out: 0,
+    warnings: node.state.chaininfo.warnings,
   }),
   uptime: () => Math.floor(process.uptime()),
 }
+
+/** The versions of the nodes that were recorded. */
+const DILITHIUM = { version: 100, subversion: '/recorded/' }
+const CORE = { version: 280_100, subversion: '/Satoshi:28.1.0(recorded)/' }
 
 /** Calls a method. @throws JsonRpcError */
 export function callMethod(node: Playback, method: string, params: Params): unknown {
@@ -150,7 +154,7 @@ function scanTxOutSet(node: Playback, [action, objects]: Params): unknown {
   if (!Array.isArray(objects)) {
     throw new JsonRpcError(-1, 'scanobjects argument is required for the start action')
   }
-  const network = networkOfNode({ nodeName: node.state.chaininfo.chain, genesisHash: node.hashAt(0) ?? '' })
+  const network = networkOf(node)
   const scripts = new Set(objects.map((object: unknown) => scriptToScan(object, network).toString('hex')))
   const coins = [...node.coins.coins.values()].filter(({ script }) => scripts.has(script))
   return {
@@ -163,6 +167,10 @@ function scanTxOutSet(node: Playback, [action, objects]: Params): unknown {
     }),
     total_amount: baseUnitsToCoins(coins.reduce((sum, { value }) => sum + value, 0n)),
   }
+}
+
+function networkOf(node: Playback): Network | undefined {
+  return networkOfNode({ nodeName: node.state.chaininfo.chain, genesisHash: node.hashAt(0) ?? '' })
 }
 
 function blockOf(node: Playback, hash: unknown): PlayedBlock {

@@ -37,7 +37,13 @@ export interface RecordedFrame {
   readonly time: number
   readonly connected: readonly { readonly header: string; readonly block: RecordedBlock }[]
   readonly disconnected: readonly string[]
-  readonly chaininfo: { readonly chain: string; readonly blocks: number; readonly bestblockhash: string }
+  readonly chaininfo: {
+    readonly chain: string
+    readonly blocks: number
+    readonly bestblockhash: string
+    /** A text, of later nodes a list. */
+    readonly warnings: string | readonly string[]
+  }
   readonly mempoolinfo: object
   readonly mempool: Readonly<Record<string, object>>
   readonly transactions: Readonly<Record<string, RecordedTx>>
