@@ -69,7 +69,7 @@ const decimals = (hundredths: bigint): string =>
   `${String(hundredths / 100n)}.${String(hundredths % 100n).padStart(2, '0')}`
 
 /** The percentiles of fee rates, in percent of the weight. */
-export const FEE_RATE_PERCENTILES = [10n, 25n, 50n, 75n, 90n] as const
+export const FEE_RATE_PERCENTILES = [10, 25, 50, 75, 90] as const
 
 /**
  * Returns the percentiles of the fee rates of a block by weight, as the node's getblockstats does: each is the lowest rate up to which
@@ -78,17 +78,17 @@ export const FEE_RATE_PERCENTILES = [10n, 25n, 50n, 75n, 90n] as const
  * @returns no percentiles without rates.
  */
 export function feeRatePercentiles(
-  rates: readonly { readonly feeRate: bigint; readonly weight: bigint }[],
-): bigint[] {
+  rates: readonly { readonly feeRate: number; readonly weight: number }[],
+): number[] {
   if (rates.length === 0) return []
-  const total = rates.reduce((sum, { weight }) => sum + weight, 0n)
-  const percentiles: bigint[] = []
-  let below = 0n
+  const total = rates.reduce((sum, { weight }) => sum + weight, 0)
+  const percentiles: number[] = []
+  let below = 0
   for (const { feeRate, weight } of rates) {
     below += weight
     while (percentiles.length < FEE_RATE_PERCENTILES.length) {
-      const percent = FEE_RATE_PERCENTILES[percentiles.length] ?? 0n
-      if (below * 100n < total * percent) break
+      const percent = FEE_RATE_PERCENTILES[percentiles.length] ?? 0
+      if (below * 100 < total * percent) break
       percentiles.push(feeRate)
     }
   }
@@ -96,8 +96,8 @@ export function feeRatePercentiles(
 }
 
 /** Returns the median of sorted numbers, rounded down as the node does; 0 without numbers. */
-export function truncatedMedian(sorted: readonly bigint[]): bigint {
+export function truncatedMedian(sorted: readonly number[]): number {
   const middle = sorted.length >> 1
-  const [below = 0n, above = 0n] = [sorted[middle - 1], sorted[middle]]
-  return sorted.length % 2 === 1 ? above : (below + above) / 2n
+  const [below = 0, above = 0] = [sorted[middle - 1], sorted[middle]]
+  return sorted.length % 2 === 1 ? above : Math.floor((below + above) / 2)
 }

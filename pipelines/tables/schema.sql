@@ -62,71 +62,71 @@ SETTINGS fsync_after_insert = 1;
 -- Written before every other row of its block, so that every block that left a row is known by its hash.
 CREATE TABLE blocks
 (
-    height        UInt32,
+    height        UInt32 CODEC(Delta, LZ4),
     hash          FixedString(32),
     block_tag     UInt32,                       -- of the hash
     prev_hash     FixedString(32),
     merkle_root   FixedString(32),
-    time          UInt32,
-    median_time   UInt32,
+    time          UInt32 CODEC(Delta, LZ4),
+    median_time   UInt32 CODEC(Delta, LZ4),
     nonce         UInt32,
     bits          UInt32,
     version       UInt32,
-    size          UInt32,
-    stripped_size UInt32,
-    weight        UInt32,
+    size          UInt32 CODEC(T64, LZ4),
+    stripped_size UInt32 CODEC(T64, LZ4),
+    weight        UInt32 CODEC(T64, LZ4),
     tx_count      UInt32,
     input_count   UInt32,                       -- without the coinbase
     output_count  UInt32,
-    total_fees    UInt64,
-    total_output  UInt64,                       -- of all transactions except the coinbase
+    total_fees    UInt64 CODEC(T64, LZ4),
+    total_output  UInt64 CODEC(T64, LZ4), -- of all transactions except the coinbase
     subsidy       UInt64,
-    payouts       String,                       -- scripts with an address that the coinbase pays, largest output first: per script compact size, script
-    coinbase_script String,
-    chainwork     FixedString(32),              -- big endian
+    payouts       String CODEC(ZSTD(1)), -- scripts with an address that the coinbase pays, largest output first: per script compact size, script
+    coinbase_script String CODEC(ZSTD(1)),
+    chainwork     FixedString(32) CODEC(ZSTD(1)), -- big endian
     dilithium_tx_count UInt32,
     work          UInt256,                      -- 2^256 ÷ (target + 1)
     difficulty    Float64,
     active_addresses UInt32,                    -- touched for the first time on this block's UTC day
     new_addresses UInt32,                       -- touched for the first time ever
     -- totals of the chain up to and including this block
-    sum_txs       UInt64,
-    sum_dilithium_txs UInt64,
-    supply        UInt64,                       -- Σ unspent outputs
-    utxo_count    UInt64,
-    addresses     UInt64,                       -- ever seen
-    funded_addresses UInt64,                    -- with a balance above zero
-    dilithium_addresses UInt64,                 -- ever seen, Dilithium
+    sum_txs       UInt64 CODEC(Delta, LZ4),
+    sum_dilithium_txs UInt64 CODEC(Delta, LZ4),
+    supply        UInt64 CODEC(Delta, LZ4), -- Σ unspent outputs
+    utxo_count    UInt64 CODEC(Delta, LZ4),
+    addresses     UInt64 CODEC(Delta, LZ4), -- ever seen
+    funded_addresses UInt64 CODEC(Delta, LZ4), -- with a balance above zero
+    dilithium_addresses UInt64 CODEC(Delta, LZ4), -- ever seen, Dilithium
     dilithium_funded_addresses UInt64,
-    sum_op_returns UInt64,                      -- rows of op_returns
+    sum_op_returns UInt64 CODEC(Delta, LZ4), -- rows of op_returns
     -- statistics of the transactions except the coinbase, as getblockstats has them; 0 for a block without
-    tx_size       UInt32,                       -- Σ
-    tx_weight     UInt32,                       -- Σ
-    min_tx_size   UInt32,
-    median_tx_size UInt32,
-    max_tx_size   UInt32,
-    min_fee       UInt64,
-    median_fee    UInt64,
-    max_fee       UInt64,
-    min_fee_rate  UInt64,                       -- base units per virtual byte, rounded down
-    max_fee_rate  UInt64,
-    fee_rate_percentiles Array(UInt64),         -- the 10th, 25th, 50th, 75th and 90th by weight; empty for a block without transactions
-    segwit_tx_count UInt32,                     -- with a witness
-    segwit_size   UInt32,                       -- Σ of these
-    segwit_weight UInt32,                       -- Σ of these
-    witness_input_count UInt32,                 -- inputs with a witness
-    taproot_key_spends UInt32,                  -- inputs that spend P2TR outputs by their key
-    taproot_script_spends UInt32,               -- or by a script
+    tx_size       UInt32 CODEC(T64, LZ4), -- Σ
+    tx_weight     UInt32 CODEC(T64, LZ4), -- Σ
+    min_tx_size   UInt32 CODEC(T64, LZ4),
+    median_tx_size UInt32 CODEC(T64, LZ4),
+    max_tx_size   UInt32 CODEC(T64, LZ4),
+    min_fee       UInt64 CODEC(T64, LZ4),
+    median_fee    UInt64 CODEC(T64, LZ4),
+    max_fee       UInt64 CODEC(T64, LZ4),
+    min_fee_rate  UInt64 CODEC(T64, LZ4), -- base units per virtual byte, rounded down
+    max_fee_rate  UInt64 CODEC(T64, LZ4),
+    fee_rate_percentiles Array(UInt64) CODEC(ZSTD(1)), -- the 10th, 25th, 50th, 75th and 90th by weight; empty for a block without transactions
+    segwit_tx_count UInt32 CODEC(T64, LZ4), -- with a witness
+    segwit_size   UInt32 CODEC(T64, LZ4), -- Σ of these
+    segwit_weight UInt32 CODEC(T64, LZ4), -- Σ of these
+    witness_input_count UInt32 CODEC(T64, LZ4), -- inputs with a witness
+    taproot_key_spends UInt32 CODEC(T64, LZ4), -- inputs that spend P2TR outputs by their key
+    taproot_script_spends UInt32 CODEC(T64, LZ4), -- or by a script
     -- statistics of the block
-    coinbase_output UInt64,                     -- Σ
-    utxo_increase Int64,                        -- of the number of unspent outputs
-    utxo_size_increase Int64,                   -- bytes of unspent outputs, as the node counts them
+    coinbase_output UInt64 CODEC(T64, LZ4), -- Σ
+    utxo_increase Int64 CODEC(T64, LZ4), -- of the number of unspent outputs
+    utxo_size_increase Int64 CODEC(T64, LZ4), -- bytes of unspent outputs, as the node counts them
     -- totals of the unspent outputs after this block, by the type of their scripts (SPENDABLE_TYPES), without zeros at the end
-    type_values   Array(UInt64),                -- Σ, base units
-    type_exposed  Array(UInt64),                -- Σ of scripts of which the chain shows a key that is not of Dilithium
-    type_protected Array(UInt64),               -- Σ of scripts that require a Dilithium signature, or each of whose spends had one
-    type_outputs  Array(UInt64),                -- number
-    type_funded   Array(UInt64),                -- scripts with a balance above zero
+    type_values   Array(UInt64) CODEC(ZSTD(1)), -- Σ, base units
+    type_exposed  Array(UInt64) CODEC(ZSTD(1)), -- Σ of scripts of which the chain shows a key that is not of Dilithium
+    type_protected Array(UInt64) CODEC(ZSTD(1)), -- Σ of scripts that require a Dilithium signature, or each of whose spends had one
+    type_outputs  Array(UInt64) CODEC(ZSTD(1)), -- number
+    type_funded   Array(UInt64) CODEC(ZSTD(1)), -- scripts with a balance above zero
     INDEX by_time time TYPE minmax GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree ORDER BY (height, hash)
@@ -181,7 +181,7 @@ CREATE TABLE block_txs
     tx_index      UInt32 CODEC(T64, LZ4),
     txid          FixedString(32),
     witness_tag   UInt32,                       -- the first four bytes of the wtxid; 0 for a transaction without witness
-    moved         UInt64 CODEC(T64, LZ4),       -- the value that left its owners, without outputs to a script among the inputs
+    moved         UInt64 CODEC(T64, ZSTD(1)), -- the value that left its owners, without outputs to a script among the inputs
     is_dilithium  UInt8,
     INDEX by_moved moved TYPE minmax GRANULARITY 1
 )
@@ -211,10 +211,10 @@ CREATE TABLE script_txs
     height        UInt32 CODEC(T64, LZ4),
     block_tag     UInt32,
     tx_index      UInt32 CODEC(T64, LZ4),       -- block_txs has the txid
-    total_received UInt64 CODEC(T64, LZ4),
-    total_sent    UInt64 CODEC(T64, LZ4),
-    funded_count  UInt32 CODEC(T64, LZ4),       -- outputs ever received
-    unspent_count UInt32 CODEC(T64, LZ4),
+    total_received UInt64 CODEC(T64, ZSTD(1)),
+    total_sent    UInt64 CODEC(T64, ZSTD(1)),
+    funded_count  UInt32 CODEC(T64, ZSTD(1)), -- outputs ever received
+    unspent_count UInt32 CODEC(T64, ZSTD(1)),
     has_address   UInt8,
     spend_kinds   UInt8,                        -- has spent 1: with a Dilithium signature or redeem script, 2: without a signature, 3: both
     -- UTC days (since 1970) on which the script was touched and which a later block can still have: block times are not ordered,
@@ -237,7 +237,7 @@ CREATE TABLE script_outputs
     output_height UInt32 CODEC(T64, LZ4),       -- of the block that created it
     height        UInt32 CODEC(T64, LZ4),       -- of the creating or the spending block
     block_tag     UInt32,
-    value         UInt64 CODEC(T64, LZ4),
+    value         UInt64 CODEC(T64, ZSTD(1)),
     is_coinbase   UInt8                         -- 1: a coinbase created it; 0 in rows of spends
 )
 ENGINE = ReplacingMergeTree ORDER BY (script_hash, spent, height_desc, txid, vout, block_tag, output_height)

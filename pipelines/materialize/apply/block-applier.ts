@@ -1,4 +1,5 @@
 import type { BlockId } from '../../chain/block.js'
+import { protectionOf } from '../../chain/columns/protection.js'
 import { dayOf } from '../../chain/time.js'
 import { EncodedRows } from '../../tables/rowbinary.js'
 import {
@@ -13,7 +14,7 @@ import {
 import type { ChangedBlock } from './block-row.js'
 import type { ScriptChanges } from './script-changes.js'
 import type { Sums } from './sums.js'
-import { addTouch, columnsOf, isOfDilithium, type Script, unspentOf } from './totals.js'
+import { addTouch, columnsOf, isOfDilithium, type Script } from './totals.js'
 import { TypeTotals } from './type-totals.js'
 
 /** Rows of consecutive blocks, by table, that depend on the chain below them. */
@@ -91,7 +92,7 @@ export class BlockApplier {
       funded: 0,
       dilithiumAddresses: 0,
       dilithiumFunded: 0,
-      byType: new TypeTotals(this.#sums),
+      byType: new TypeTotals(),
       before: new Map(),
     }
     const first = this.#tx
@@ -128,16 +129,17 @@ export class BlockApplier {
       const before = {
         isFunded: script.received > script.sent,
         isDilithium: isOfDilithium(script),
+        spendKinds: script.spendKinds,
       }
-      const unspentBefore = unspentOf(script)
       if (this.addressAt !== undefined && !changes.before.has(scriptIndex))
         changes.before.set(scriptIndex, script.received - script.sent)
       const isActive = !script.openDays.includes(day)
       const openDays = openDaysAfter(script.openDays, block)
       const [funded = 0, spendKinds = 0] = [scriptChanges.funded[at], scriptChanges.spendKinds[at]]
       addTouch(script, { height, received, sent, funded, unspent, spendKinds, openDays })
-      changes.byType.change(script.typeIndex, unspentBefore, unspentOf(script))
-      changes.supply += received - sent
+      const added = received - sent
+      addUnspent(changes.byType, script, before, { balance: added, outputs: unspent })
+      changes.supply += added
       changes.unspent += unspent
       if (script.hasAddress) {
         if (isActive) changes.activeAddresses++
@@ -225,8 +227,26 @@ function sumsAfter(before: Sums, { row, opReturns }: ChangedBlock, changes: Chan
     dilithium_addresses: before.dilithium_addresses + BigInt(changes.dilithiumAddresses),
     dilithium_funded_addresses: before.dilithium_funded_addresses + BigInt(changes.dilithiumFunded),
     sum_op_returns: before.sum_op_returns + BigInt(opReturns.length),
-    ...changes.byType.columns,
+    ...changes.byType.after(before),
   }
+}
+
+/** Adds the changes of a script's unspent outputs to those of its type, and of its protection, which a spend may have changed. */
+function addUnspent(
+  totals: TypeTotals,
+  { type, typeIndex, received, sent, spendKinds }: Script,
+  before: { readonly isFunded: boolean; readonly spendKinds: number },
+  added: { readonly balance: bigint; readonly outputs: number },
+): void {
+  totals.add(typeIndex, added.balance, added.outputs, Number(received > sent) - Number(before.isFunded))
+  const protection = protectionOf(type, spendKinds)
+  if (spendKinds === before.spendKinds) {
+    totals.addTo(protection, typeIndex, added.balance)
+    return
+  }
+  const balance = received - sent
+  totals.addTo(protectionOf(type, before.spendKinds), typeIndex, added.balance - balance)
+  totals.addTo(protection, typeIndex, balance)
 }
 
 function addAddress(

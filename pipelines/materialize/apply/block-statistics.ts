@@ -1,6 +1,6 @@
 import { feeRatePercentiles, truncatedMedian } from '../../chain/feerate.js'
 import type { Network } from '../../chain/networks.js'
-import { isUnspendable, scriptType } from '../../chain/script.js'
+import { scriptType } from '../../chain/script.js'
 import { weightOf } from '../../chain/transaction.js'
 import type { BLOCK_STATISTICS } from '../../tables/schema.js'
 import type { Row } from '../../tables/rowbinary.js'
@@ -11,71 +11,89 @@ type OwnStatistics = Omit<Row<typeof BLOCK_STATISTICS>, 'utxo_increase'>
 
 /** The first byte of an annex, which may be the last of several items of a witness of P2TR (BIP 341). */
 const ANNEX = 0x50
+const P2TR_SIZE = 34
 
 /** The bytes that the node counts for an unspent output beside the output itself: its outpoint, height and coinbase flag. */
 const OUTPUT_OVERHEAD = 41
 
-/** Returns the statistics of the transactions of a block, computed as the node's getblockstats does. */
+/**
+ * Returns the statistics of the transactions of a block, computed as the node's getblockstats does. It calculates with numbers,
+ * which hold every amount, because a backfill spends time here.
+ */
 export function blockStatistics({ block, txs }: PreparedBlock, network: Network): OwnStatistics {
-  const paying = txs.filter(({ tx }) => !tx.isCoinbase)
-  const sizes = sorted(paying.map(({ tx }) => BigInt(tx.size)))
-  const weights = paying.map(({ tx }) => weightOf(tx, network))
-  const fees = paying.map(feeOf)
-  const rates = fees.map((fee, index) => {
-    const weight = BigInt(weights[index] ?? 1)
-    return { feeRate: (fee * BigInt(network.witnessScale)) / weight, weight }
-  })
-  const sortedFees = sorted(fees)
-  const sortedRates = rates.sort((one, other) => ascending(one.feeRate, other.feeRate))
-  const segwit = paying.flatMap(({ tx }, index) =>
-    tx.hasWitness ? [{ tx, weight: weights[index] ?? 0 }] : [],
-  )
-  const taproot = paying.flatMap(taprootWitnesses(network))
-  const byScript = taproot.filter(isScriptSpend).length
-  const created = block.height === 0 ? [] : txs.flatMap(({ tx }) => tx.outputs)
+  const sizes: number[] = []
+  const fees: number[] = []
+  const rates: { readonly feeRate: number; readonly weight: number }[] = []
+  const all = { size: 0, weight: 0 }
+  const segwit = { txs: 0, size: 0, weight: 0 }
+  const inputs = { witness: 0, byKey: 0, byScript: 0 }
+  let utxoSize = 0
+  for (const prepared of txs) {
+    const { tx, prevouts, paid } = prepared
+    for (const [vout, output] of tx.outputs.entries())
+      if (paid[vout] !== undefined) utxoSize += unspentSize(output)
+    if (tx.isCoinbase) continue
+    for (const prevout of prevouts) utxoSize -= unspentSize(prevout)
+    const weight = weightOf(tx, network)
+    const fee = feeOf(prepared)
+    sizes.push(tx.size)
+    fees.push(fee)
+    rates.push({ feeRate: feeRateOf(fee, weight, network), weight })
+    all.size += tx.size
+    all.weight += weight
+    if (!tx.hasWitness) continue
+    segwit.txs++
+    segwit.size += tx.size
+    segwit.weight += weight
+    for (const [vin, { witness }] of tx.inputs.entries()) {
+      if (witness.length === 0) continue
+      inputs.witness++
+      const script = prevouts[vin]?.script
+      if (script?.length !== P2TR_SIZE || scriptType(script, network) !== 'witness_v1_taproot') continue
+      if (isScriptSpend(witness)) inputs.byScript++
+      else inputs.byKey++
+    }
+  }
+  sizes.sort(ascending)
+  fees.sort(ascending)
+  rates.sort((one, other) => one.feeRate - other.feeRate)
   return {
-    tx_size: sum(paying.map(({ tx }) => tx.size)),
-    tx_weight: sum(weights),
-    min_tx_size: Number(sizes[0] ?? 0n),
-    median_tx_size: Number(truncatedMedian(sizes)),
-    max_tx_size: Number(sizes.at(-1) ?? 0n),
-    min_fee: sortedFees[0] ?? 0n,
-    median_fee: truncatedMedian(sortedFees),
-    max_fee: sortedFees.at(-1) ?? 0n,
-    min_fee_rate: sortedRates[0]?.feeRate ?? 0n,
-    max_fee_rate: sortedRates.at(-1)?.feeRate ?? 0n,
-    fee_rate_percentiles: feeRatePercentiles(sortedRates),
-    segwit_tx_count: segwit.length,
-    segwit_size: sum(segwit.map(({ tx }) => tx.size)),
-    segwit_weight: sum(segwit.map(({ weight }) => weight)),
-    witness_input_count: sum(
-      segwit.map(({ tx }) => tx.inputs.filter(({ witness }) => witness.length > 0).length),
-    ),
-    taproot_key_spends: taproot.length - byScript,
-    taproot_script_spends: byScript,
+    tx_size: all.size,
+    tx_weight: all.weight,
+    min_tx_size: sizes[0] ?? 0,
+    median_tx_size: truncatedMedian(sizes),
+    max_tx_size: sizes.at(-1) ?? 0,
+    min_fee: BigInt(fees[0] ?? 0),
+    median_fee: BigInt(truncatedMedian(fees)),
+    max_fee: BigInt(fees.at(-1) ?? 0),
+    min_fee_rate: BigInt(rates[0]?.feeRate ?? 0),
+    max_fee_rate: BigInt(rates.at(-1)?.feeRate ?? 0),
+    fee_rate_percentiles: feeRatePercentiles(rates).map(BigInt),
+    segwit_tx_count: segwit.txs,
+    segwit_size: segwit.size,
+    segwit_weight: segwit.weight,
+    witness_input_count: inputs.witness,
+    taproot_key_spends: inputs.byKey,
+    taproot_script_spends: inputs.byScript,
     coinbase_output: (block.txs[0]?.outputs ?? []).reduce((total, { value }) => total + value, 0n),
-    utxo_size_increase:
-      sum(created.filter(({ script }) => !isUnspendable(script)).map(unspentSize)) -
-      sum(block.prevouts.map(unspentSize)),
+    utxo_size_increase: utxoSize,
   }
 }
 
-const ascending = (one: bigint, other: bigint): number => (one < other ? -1 : one > other ? 1 : 0)
-const sorted = (values: readonly bigint[]): bigint[] => [...values].sort(ascending)
-const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
+const ascending = (one: number, other: number): number => one - other
 
-const feeOf = ({ tx, prevouts }: PreparedTx): bigint =>
-  prevouts.reduce((fee, { value }) => fee + value, 0n) -
-  tx.outputs.reduce((out, { value }) => out + value, 0n)
+function feeOf({ tx, prevouts }: PreparedTx): number {
+  let fee = 0
+  for (const { value } of prevouts) fee += Number(value)
+  for (const { value } of tx.outputs) fee -= Number(value)
+  return fee
+}
 
-/** Returns a function that returns the witnesses with which a transaction spends P2TR outputs. */
-const taprootWitnesses =
-  (network: Network) =>
-  ({ tx, prevouts }: PreparedTx): (readonly Buffer[])[] =>
-    tx.inputs.flatMap(({ witness }, vin) => {
-      const script = prevouts[vin]?.script
-      return script !== undefined && scriptType(script, network) === 'witness_v1_taproot' ? [witness] : []
-    })
+/** Returns base units per virtual byte, rounded down: fee × witnessScale ÷ weight, of which no part exceeds 2⁵³. */
+function feeRateOf(fee: number, weight: number, { witnessScale }: Network): number {
+  const rest = fee % weight
+  return ((fee - rest) / weight) * witnessScale + Math.floor((rest * witnessScale) / weight)
+}
 
 /** Returns whether a witness of P2TR has a script and its control block, rather than a signature alone. */
 function isScriptSpend(witness: readonly Buffer[]): boolean {

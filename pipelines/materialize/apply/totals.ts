@@ -1,10 +1,9 @@
 import { isDilithiumType, isTypeWithAddress } from '../../chain/address.js'
-import { DILITHIUM_SPEND, protectionOf, typeIndexOf } from '../../chain/columns/protection.js'
+import { DILITHIUM_SPEND, typeIndexOf } from '../../chain/columns/protection.js'
 import type { Network } from '../../chain/networks.js'
 import { type ScriptType, scriptType } from '../../chain/script.js'
 import type { Row } from '../../tables/rowbinary.js'
 import type { SCRIPT_TXS } from '../../tables/schema.js'
-import type { Unspent } from './type-totals.js'
 
 /** The totals of a script after its last transaction so far. */
 export interface Totals {
@@ -67,11 +66,6 @@ export function scriptWith(totals: Readonly<Totals>, script: Buffer, network: Ne
 /** Returns whether an address counts as one of Dilithium: by its script, or by one of its spends. */
 export function isOfDilithium({ isDilithium, spendKinds }: Script): boolean {
   return isDilithium || (spendKinds & DILITHIUM_SPEND) !== 0
-}
-
-/** Returns the unspent outputs of a script. */
-export function unspentOf({ received, sent, unspent, type, spendKinds }: Script): Unspent {
-  return { balance: received - sent, outputs: unspent, protection: protectionOf(type, spendKinds) }
 }
 
 /** Applies a transaction to the totals of a script. */

@@ -4,59 +4,45 @@ import type { Sums } from './sums.js'
 
 type TypeSums = Pick<Sums, keyof typeof TYPE_SUMS>
 
-/** The unspent outputs of a script: their sum (base units), their number, and what protects them. */
-export interface Unspent {
-  readonly balance: bigint
-  readonly outputs: number
-  readonly protection: Protection
-}
-
-/** Totals of all unspent outputs of the chain by the type of their scripts. */
+/** Changes of the totals of all unspent outputs of the chain by the type of their scripts. */
 export class TypeTotals {
-  readonly #values: bigint[]
-  readonly #exposed: bigint[]
-  readonly #protected: bigint[]
-  readonly #outputs: bigint[]
-  readonly #funded: bigint[]
+  readonly #values = SPENDABLE_TYPES.map(() => 0n)
+  readonly #exposed = SPENDABLE_TYPES.map(() => 0n)
+  readonly #protected = SPENDABLE_TYPES.map(() => 0n)
+  readonly #outputs = SPENDABLE_TYPES.map(() => 0)
+  readonly #funded = SPENDABLE_TYPES.map(() => 0)
 
-  /** @param before the totals after the block below. */
-  constructor(before: TypeSums) {
-    this.#values = counters(before.type_values)
-    this.#exposed = counters(before.type_exposed)
-    this.#protected = counters(before.type_protected)
-    this.#outputs = counters(before.type_outputs)
-    this.#funded = counters(before.type_funded)
+  /**
+   * Adds the changes of a script's balance (base units) and number of unspent outputs.
+   * @param type the place of the script's type in `SPENDABLE_TYPES`.
+   */
+  add(type: number, balance: bigint, outputs: number, funded: number): void {
+    this.#values[type] = (this.#values[type] ?? 0n) + balance
+    this.#outputs[type] = (this.#outputs[type] ?? 0) + outputs
+    this.#funded[type] = (this.#funded[type] ?? 0) + funded
   }
 
-  /** Replaces the unspent outputs of a script. @param typeIndex the place of its type in `SPENDABLE_TYPES`. */
-  change(typeIndex: number, before: Unspent, after: Unspent): void {
-    add(this.#values, typeIndex, after.balance - before.balance)
-    add(this.#exposed, typeIndex, valueIf('exposed', after) - valueIf('exposed', before))
-    add(this.#protected, typeIndex, valueIf('protected', after) - valueIf('protected', before))
-    add(this.#outputs, typeIndex, BigInt(after.outputs - before.outputs))
-    if (after.balance > 0n !== before.balance > 0n)
-      add(this.#funded, typeIndex, after.balance > 0n ? 1n : -1n)
+  /** Adds a change of the balance of scripts with a protection. */
+  addTo(protection: Protection, type: number, balance: bigint): void {
+    const sums =
+      protection === 'exposed' ? this.#exposed : protection === 'protected' ? this.#protected : undefined
+    if (sums !== undefined) sums[type] = (sums[type] ?? 0n) + balance
   }
 
-  get columns(): TypeSums {
+  /** Returns the totals after the changes. @param before the totals before them. */
+  after(before: TypeSums): TypeSums {
     return {
-      type_values: trimmed(this.#values),
-      type_exposed: trimmed(this.#exposed),
-      type_protected: trimmed(this.#protected),
-      type_outputs: trimmed(this.#outputs),
-      type_funded: trimmed(this.#funded),
+      type_values: sumOf(before.type_values, this.#values),
+      type_exposed: sumOf(before.type_exposed, this.#exposed),
+      type_protected: sumOf(before.type_protected, this.#protected),
+      type_outputs: sumOf(before.type_outputs, this.#outputs.map(BigInt)),
+      type_funded: sumOf(before.type_funded, this.#funded.map(BigInt)),
     }
   }
 }
 
-const counters = (totals: readonly bigint[]): bigint[] => SPENDABLE_TYPES.map((_, type) => totals[type] ?? 0n)
-
-const valueIf = (protection: Protection, unspent: Unspent): bigint =>
-  unspent.protection === protection ? unspent.balance : 0n
-
-function add(counts: bigint[], type: number, change: bigint): void {
-  counts[type] = (counts[type] ?? 0n) + change
+/** Returns totals by type after changes, without zeros at the end. */
+function sumOf(before: readonly bigint[], changes: readonly bigint[]): bigint[] {
+  const after = changes.map((change, type) => (before[type] ?? 0n) + change)
+  return after.slice(0, after.findLastIndex((sum) => sum !== 0n) + 1)
 }
-
-const trimmed = (counts: readonly bigint[]): bigint[] =>
-  counts.slice(0, counts.findLastIndex((count) => count !== 0n) + 1)
