@@ -46,14 +46,15 @@ export function visibleRowsQuery(table: BlockTable | KeyedTable, view: ChainView
 const OF_BLOCK = 'height, block_tag, tx_index, is_dilithium'
 
 /**
- * Returns SQL for transactions as readers see them: the last written row may be of a block that is not on the chain.
+ * Returns SQL for transactions as readers see them: the last written row may be of a block that is not on the chain. Of several
+ * blocks of the chain (BIP 30), the highest counts.
  * @param rows SQL for rows of `txs`. @param visible condition for the rows of the chain.
  */
 function transactionsQuery(rows: string, visible: string, database: string): string {
   return `SELECT DISTINCT txid, body, prevouts, if(is_own, of_own, of_chain) AS of_block,
       if(is_own OR empty(kept), witness, kept) AS shown_witness
     FROM (SELECT txid, body, prevouts, witness, ${visible} AS is_own, (${OF_BLOCK}) AS of_own FROM (${rows})) AS written
-    LEFT JOIN (SELECT txid, any((${OF_BLOCK})) AS of_chain FROM ${database}.block_txs WHERE ${visible} GROUP BY txid) AS located
+    LEFT JOIN (SELECT txid, argMax((${OF_BLOCK}), height) AS of_chain FROM ${database}.block_txs WHERE ${visible} GROUP BY txid) AS located
       USING (txid)
     LEFT JOIN (SELECT txid, any(witness) AS kept FROM ${database}.replaced_witnesses WHERE ${visible} GROUP BY txid) AS copied
       USING (txid)`

@@ -218,6 +218,18 @@ describe('a coinbase that is in several blocks', () => {
     await expectSameAsBackfill()
   })
 
+  it('is in the later of two blocks again after a reorganisation that disconnects a third one', async () => {
+    const [below, again] = [chain.tip, chain.at(18) as SimBlock]
+    const third = chain.mine({ repeats: unspent })
+    await level()
+    await expectShown(third, [null, null, null, null])
+    chain.extend(below, [{}, {}])
+    await level()
+    await expectExact()
+    await expectShown(again, [null, null, null, null])
+    await expectSameAsBackfill()
+  })
+
   it('is the same after a restart and after replays of some of its blocks', async () => {
     const again = chain.at(18) as SimBlock
     // A materializer that dies when the rows of the block are written, before the head is.
