@@ -20,13 +20,7 @@ import {
 const WITHOUT_COINBASE = 'of the transactions without the coinbase'
 const FloorRate = Type.String({ description: 'base units per virtual byte, rounded down' })
 
-export const FeeRatePercentiles = Type.Object({
-  p10: FloorRate,
-  p25: FloorRate,
-  p50: FloorRate,
-  p75: FloorRate,
-  p90: FloorRate,
-})
+const PERCENTILES = { p10: FloorRate, p25: FloorRate, p50: FloorRate, p75: FloorRate, p90: FloorRate }
 
 export const BlockStatistics = Type.Object({
   hash: Hash,
@@ -48,7 +42,7 @@ export const BlockStatistics = Type.Object({
   min_fee_rate: FloorRate,
   average_fee_rate: FloorRate,
   max_fee_rate: FloorRate,
-  fee_rate_percentiles: Type.Object(FeeRatePercentiles.properties, {
+  fee_rate_percentiles: Type.Object(PERCENTILES, {
     description:
       'the lowest fee rates up to which the transactions have 10, 25, 50, 75 and 90 percent of their weight',
   }),

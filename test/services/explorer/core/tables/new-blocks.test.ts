@@ -2,8 +2,8 @@ import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
 import { ChainView } from '../../../../../pipelines/tables/chain-view.js'
 import type { Head } from '../../../../../pipelines/tables/head.js'
-import { EncodedRows } from '../../../../../pipelines/tables/rowbinary.js'
-import { BLOCKS } from '../../../../../pipelines/tables/schema.js'
+import { EncodedRows, table } from '../../../../../pipelines/tables/rowbinary.js'
+import { BLOCK_COLUMNS } from '../../../../../pipelines/tables/schema.js'
 import {
   CanonicalBlocks,
   nextCanonicalBlocks,
@@ -16,6 +16,7 @@ import { Tables } from '../../../../../services/explorer/core/tables/tables.js'
 
 const logger = pino({ level: 'silent' })
 const hashOf = (height: number): string => height.toString(16).padStart(64, '0')
+const READ_BLOCKS = table('blocks', BLOCK_COLUMNS)
 
 /** Returns the view of a chain with these heights above the final one. */
 function viewOf(finalHeight: number, tipHeight: number): ChainView {
@@ -27,7 +28,7 @@ function viewOf(finalHeight: number, tipHeight: number): ChainView {
 /** The row of a block, in which only the columns that the state keeps differ from zero. */
 function rowOf(height: number) {
   const zeros = Object.fromEntries(
-    Object.entries(BLOCKS.columns).map(([column, type]) => [
+    Object.entries(BLOCK_COLUMNS).map(([column, type]) => [
       column,
       { hash: '00'.repeat(32), bytes: Buffer.alloc(0), u64: 0n, u256: 0n, sum: 0n }[type as string] ?? 0,
     ]),
@@ -46,7 +47,7 @@ async function tablesWith(heights: readonly number[]) {
   const queries: string[] = []
   const bytes = (sql: string): Promise<Buffer> => {
     queries.push(sql)
-    return Promise.resolve(Buffer.from(new EncodedRows(BLOCKS, heights.map(rowOf)).bytes))
+    return Promise.resolve(Buffer.from(new EncodedRows(READ_BLOCKS, heights.map(rowOf)).bytes))
   }
   const query = (sql: string): Promise<never> => Promise.reject(new Error(`queried ${sql}`))
   const database = new AvailableDatabase({ query, bytes, ping: () => Promise.resolve(true) }, logger)
