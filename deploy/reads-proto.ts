@@ -229,9 +229,11 @@ class ProtoFile {
     const item = KindGuard.IsArray(value) ? value.items : undefined
     const doc = schema.description ?? value.description ?? item?.description ?? ''
     const type = this.#type(path, key, item ?? value, nested)
-    if (item === undefined) return { key, doc, type: optional(isOptional || mayBeNull, type) }
-    // With implicit presence an absent list is an empty one.
-    if (!isOptional || schema['presence'] === 'implicit') return { key, doc, type: `repeated ${type}` }
+    // With implicit presence null is an empty text, and an absent list an empty one.
+    const isImplicit = schema['presence'] === 'implicit'
+    if (item === undefined)
+      return { key, doc, type: optional((isOptional || mayBeNull) && !isImplicit, type) }
+    if (!isOptional || isImplicit) return { key, doc, type: `repeated ${type}` }
     // A repeated field cannot be absent, but a message that contains it can.
     nested.push(...this.#message(`${path}.${pascal(key)}`, [{ key: 'items', doc, type: `repeated ${type}` }]))
     return { key, doc, type: `optional ${pascal(key)}` }

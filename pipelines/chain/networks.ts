@@ -235,6 +235,10 @@ export function networkNamed(name: string): Network {
   return network
 }
 
+/** Returns the name of a chain for people: of a coin's main chain that of the coin, otherwise as in "Bitcoin testnet4". */
+export const titleOf = ({ coin, isTest, name }: Network): string =>
+  isTest ? `${coin.name} ${name.slice(name.indexOf('-') + 1)}` : coin.name
+
 /** The properties by which a node's chain is recognised. */
 export interface NodeChain {
   /** The field `chain` of getblockchaininfo. */

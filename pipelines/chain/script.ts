@@ -125,38 +125,63 @@ function keyHashType(script: Buffer, dilithium: Dilithium | undefined): ScriptTy
   return script[24] === dilithium?.opcodes.checkSig ? 'dilithium_pubkeyhash' : undefined
 }
 
-function isPlainKey(data: Buffer | undefined): boolean {
+/** Returns whether bytes have the form of a public key of secp256k1. */
+export function isPlainKey(data: Buffer | undefined): boolean {
   if (data === undefined) return false
   if (data.length === 33) return data[0] === 2 || data[0] === 3
   return data.length === 65 && (data[0] === 4 || data[0] === 6 || data[0] === 7)
 }
 
-function isDilithiumKey(data: Buffer | undefined): boolean {
+/** Returns whether bytes have the size of a Dilithium2 public key. */
+export function isDilithiumKey(data: Buffer | undefined): boolean {
   return data?.length === DILITHIUM_KEY_SIZE
 }
 
 function keyType(instructions: readonly Instruction[], dilithium: Dilithium | undefined): ScriptType {
-  const { checkSig, checkMultisig } = dilithium?.opcodes ?? {}
   const last = instructions.at(-1)?.opcode
   const [first] = instructions
   if (instructions.length === 2) {
     if (last === OP.CHECKSIG && isPlainKey(first?.data)) return 'pubkey'
-    if (last === checkSig && isDilithiumKey(first?.data)) return 'dilithium_pubkey'
+    if (last === dilithium?.opcodes.checkSig && isDilithiumKey(first?.data)) return 'dilithium_pubkey'
   }
-  if (last === OP.CHECKMULTISIG && isMultisig(instructions, isPlainKey)) return 'multisig'
-  if (last === checkMultisig && isMultisig(instructions, isDilithiumKey)) return 'dilithium_multisig'
-  return 'nonstandard'
+  if (multisigIn(instructions, dilithium) === undefined) return 'nonstandard'
+  return last === OP.CHECKMULTISIG ? 'multisig' : 'dilithium_multisig'
 }
 
-function isMultisig(
+/** The signatures that a multisig script requires, and its public keys. */
+export interface Multisig {
+  readonly required: number
+  readonly keys: readonly Buffer[]
+}
+
+/** Returns what a multisig script requires; undefined for scripts of other types. */
+export function multisigOf(script: Buffer, { dilithium }: Network): Multisig | undefined {
+  const instructions = readScript(script)
+  return instructions && multisigIn(instructions, dilithium)
+}
+
+function multisigIn(
   instructions: readonly Instruction[],
-  isKey: (data: Buffer | undefined) => boolean,
-): boolean {
-  const keys = instructions.slice(1, -2)
+  dilithium: Dilithium | undefined,
+): Multisig | undefined {
+  const last = instructions.at(-1)?.opcode
+  const isKey =
+    last === OP.CHECKMULTISIG
+      ? isPlainKey
+      : last !== undefined && last === dilithium?.opcodes.checkMultisig
+        ? isDilithiumKey
+        : undefined
   const required = smallNumber(instructions[0])
   const total = smallNumber(instructions.at(-2))
-  if (required === undefined || total === undefined || required < 1 || required > total) return false
-  return keys.length === total && keys.every(({ data }) => isKey(data))
+  if (isKey === undefined || required === undefined || total === undefined) return undefined
+  const keys = instructions.slice(1, -2).flatMap(({ data }) => data ?? [])
+  const isComplete = keys.length === total && instructions.length === total + 3 && keys.every(isKey)
+  return isComplete && required >= 1 && required <= total ? { required, keys } : undefined
+}
+
+/** Returns the public key that a script pays to (P2PK), plain or Dilithium; undefined for scripts of other types. */
+export function keyOf(script: Buffer, network: Network): Buffer | undefined {
+  return scriptType(script, network).endsWith('pubkey') ? readScript(script)?.[0]?.data : undefined
 }
 
 /** Returns a number from 1 to 20 as multisig scripts encode it, OP_1 to OP_16 or a pushed byte; undefined for anything else. */
@@ -213,4 +238,9 @@ export function scriptKeyOf(electrumHash: string): string | undefined {
   return /^[0-9a-f]{64}$/.test(electrumHash)
     ? reverseHex(Buffer.from(electrumHash, 'hex')).slice(0, 40)
     : undefined
+}
+
+/** Returns the script hash of a script in the form of the Electrum protocol, see `scriptKeyOf`. */
+export function electrumHashOf(script: Uint8Array): string {
+  return reverseHex(sha256(script))
 }

@@ -30,6 +30,8 @@ export interface Bar {
   /** The path of the first page. */
   readonly home: string
   readonly name: string
+  /** The text after the name. */
+  readonly note?: string | undefined
   /** The part between the name and the search. */
   readonly links?: Html | undefined
   /** The part between the search and the theme. */
@@ -38,10 +40,12 @@ export interface Bar {
 }
 
 /** Returns the bar at the top of all pages. */
-export const bar = ({ before, home, name, links, actions, words }: Bar): Html =>
+export const bar = ({ before, home, name, note, links, actions, words }: Bar): Html =>
   html`<header class="bar">
     ${before}
-    <a class="brand" href="${home}">${icon('mark')}<span>${name}</span></a>
+    <a class="brand" href="${home}"
+      >${icon('mark')}<span>${name}</span>${note === undefined ? undefined : html` <small>${note}</small>`}</a
+    >
     ${links}
     <button class="find" type="button" aria-keyshortcuts="/ Control+K">
       ${icon('search')}<span>${words.search}</span><kbd>/</kbd>

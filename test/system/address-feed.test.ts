@@ -190,7 +190,10 @@ describe('the channel of an address', () => {
   it('asks for a resync from a position that is unknown, and refuses what is no address or one too many', async () => {
     const client = await FeedClient.connect(pipeline.url, '/ws')
     client.send({ type: 'subscribe', channel: 'address:abc' })
-    await client.reply({ type: 'error', error: 'address must be a well-formed address of this chain' })
+    await client.reply({
+      type: 'error',
+      error: 'address must be a well-formed address of this chain, a script hash, a public key or a script',
+    })
     client.send({ type: 'subscribe', channel: `address:${UNSEEN}`, since: -1 })
     await client.reply({ type: 'error', error: 'since must be an integer from 0 to 9007199254740991' })
     client.send({ type: 'subscribe', channel: `address:${UNSEEN}`, since: 2 ** 50 })
@@ -243,7 +246,7 @@ describe('the channel of an address', () => {
       [{ channel: Channel.ADDRESS }, 'addresses must contain at least one address'],
       [
         { channel: Channel.ADDRESS, addresses: ['abc'] },
-        'address must be a well-formed address of this chain',
+        'address must be a well-formed address of this chain, a script hash, a public key or a script',
       ],
       [
         { channel: Channel.ADDRESS, addresses: Array.from({ length: 1_001 }, (_, index) => String(index)) },

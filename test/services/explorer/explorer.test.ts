@@ -284,7 +284,8 @@ describe('an explorer of the recorded chain', () => {
     expect(await search(uri)).toEqual({ type: 'address', value: address, query: uri })
     for (const q of ['', '  ', 'x'.repeat(101), ` ${'x'.repeat(100)}`, `https://${'é'.repeat(100)}`])
       expect(await search(q)).toEqual({
-        error: 'q must be 1 to 100 characters, not all of them spaces; a URL may have 380',
+        error:
+          'q must be 1 to 100 characters, not all of them spaces; a URL, a public key or a script may have 380',
         code: 'HW_INVALID_ARGUMENT',
       })
   })
@@ -331,7 +332,11 @@ describe('an explorer of the recorded chain', () => {
         '/api/v1/address/%00',
         {},
         400,
-        { error: 'address must be a well-formed address of this chain', code: 'HW_INVALID_ARGUMENT' },
+        {
+          error:
+            'address must be a well-formed address of this chain, a script hash, a public key or a script',
+          code: 'HW_INVALID_ARGUMENT',
+        },
       ],
       [
         '/api/v1/blocks',

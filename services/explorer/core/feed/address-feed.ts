@@ -34,7 +34,7 @@ export function assertAddresses(count: number): void {
     )
 }
 
-/** The changes of scripts for clients that name a script by its address. */
+/** The changes of scripts for clients that name a script by its address, or as in the path `/address/:address`. */
 export class AddressFeed {
   readonly #state: State
   readonly #scripts: ScriptFeed

@@ -28,10 +28,13 @@ export const heightOrHash = Type.String({
   description: 'height or hash of the block',
   allowed: 'a block height or a hash of 64 hexadecimal characters',
 })
+/** The maximum length of what names a script: a URL with it is short enough. Longer scripts are named by their script hash. */
+export const MAX_SCRIPT_NAME = 7_000
 export const address = Type.String({
-  pattern: '^[0-9a-zA-Z]{1,100}$',
-  description: 'the address',
-  allowed: 'a well-formed address of this chain',
+  pattern: `^[0-9a-zA-Z]{1,${String(MAX_SCRIPT_NAME)}}$`,
+  description:
+    'the address; or in hexadecimal a script hash of the Electrum protocol, a public key, whose P2PK script is meant, or a script',
+  allowed: 'a well-formed address of this chain, a script hash, a public key or a script',
 })
 export const witness = Type.Boolean({
   default: false,

@@ -1,33 +1,126 @@
-import { type DecodedAddress, decodeAddress } from '../../../../pipelines/chain/address.js'
+import { addressOf, type DecodedAddress, decodeAddress } from '../../../../pipelines/chain/address.js'
+import { ByteReader } from '../../../../pipelines/chain/bytes.js'
+import { keyScript } from '../../../../pipelines/chain/keys/public-key.js'
 import { type Network, NETWORKS } from '../../../../pipelines/chain/networks.js'
-import { scriptHash } from '../../../../pipelines/chain/script.js'
+import {
+  electrumHashOf,
+  multisigOf,
+  scriptHash,
+  scriptKeyOf,
+  type ScriptType,
+  scriptType,
+} from '../../../../pipelines/chain/script.js'
+import { readTx } from '../../../../pipelines/chain/transaction.js'
 import type { ShownTx } from '../mempool/shown-tx.js'
 import { LAST_ROWS, type ScriptRow } from '../tables/lookups.js'
 import { address as schema, badArgument } from './arguments.js'
 import type { ReadContext } from './read.js'
 
-export interface RequestedScript extends DecodedAddress {
+/** A script that a request names. */
+export interface NamedScript extends Pick<DecodedAddress, 'isDilithiumSpelling'> {
   readonly network: Network
+  /** The key of the script in the tables. */
   readonly scriptHash: string
+  /** Undefined if only its hash is known. */
+  readonly script: Buffer | undefined
+  /** Its address: as in the request, otherwise as the node spells it; null if it has none, or its hash alone is known. */
+  readonly address: string | null
 }
 
-/** Decodes an address; undefined if it is malformed. Before the first head, addresses of all networks are accepted. */
-export function scriptOf(
-  { chain }: Pick<ReadContext, 'chain'>,
-  address: string,
-): RequestedScript | undefined {
-  for (const network of chain.network === undefined ? NETWORKS.values() : [chain.network]) {
-    const decoded = decodeAddress(address, network)
-    if (decoded !== undefined) return { ...decoded, network, scriptHash: scriptHash(decoded.script) }
+/** The size up to which a script always belongs to an answer: those with an address, and others of usual form. */
+export const MAX_USUAL_SCRIPT = 128
+
+const DIGITS = /^(?:[0-9a-f]{2})+$/i
+/** A key in the tables that no script has. */
+const NO_KEY = '0'.repeat(40)
+
+/**
+ * Returns the script that a text names: an address, a script hash of the Electrum protocol, a public key (its script is P2PK), or a
+ * script, the last three as hexadecimal; undefined if it is none of them. Before the first head, addresses of all networks are accepted.
+ */
+export function scriptOf({ chain }: Pick<ReadContext, 'chain'>, text: string): NamedScript | undefined {
+  const networks = chain.network === undefined ? [...NETWORKS.values()] : [chain.network]
+  for (const network of networks) {
+    const decoded = decodeAddress(text, network)
+    if (decoded !== undefined)
+      return { ...decoded, network, scriptHash: scriptHash(decoded.script), address: text }
   }
-  return undefined
+  const [network] = networks
+  if (network === undefined || !DIGITS.test(text)) return undefined
+  const key = scriptKeyOf(text.toLowerCase())
+  if (key !== undefined)
+    return { network, scriptHash: key, script: undefined, address: null, isDilithiumSpelling: false }
+  const bytes = Buffer.from(text, 'hex')
+  return namedScript(keyScript(bytes, network) ?? bytes, network)
 }
 
-/** Decodes an address. @throws BadArgument if it is malformed. */
-export function requestedScript(context: Pick<ReadContext, 'chain'>, address: string): RequestedScript {
-  const script = scriptOf(context, address)
-  if (script === undefined) throw badArgument('address', schema)
-  return script
+/** Returns a script with its key in the tables and its address. */
+export function namedScript(script: Buffer, network: Network): NamedScript {
+  const address = addressOf(script, network) ?? null
+  return { network, scriptHash: scriptHash(script), script, address, isDilithiumSpelling: false }
+}
+
+/** Returns the script that a text names, see `scriptOf`. @throws BadArgument if the text names none; DatabaseUnavailable. */
+export async function requestedScript(
+  context: Pick<ReadContext, 'chain' | 'mempool' | 'tables'>,
+  text: string,
+): Promise<NamedScript> {
+  const named = scriptOf(context, text)
+  if (named === undefined) throw badArgument('address', schema)
+  return named.script === undefined ? withScript(context, named, text.toLowerCase()) : named
+}
+
+/** Adds the script to its hash, if a transaction of chain or mempool has it. @param hash as requested: all of it must be equal. */
+async function withScript(
+  { mempool, tables }: Pick<ReadContext, 'mempool' | 'tables'>,
+  named: NamedScript,
+  hash: string,
+): Promise<NamedScript> {
+  const [unconfirmed] = mempool.ofScript(named.scriptHash)
+  const script =
+    (unconfirmed && scriptWithin(unconfirmed, named.scriptHash)) ??
+    (await tables.scripts.get(named.scriptHash))
+  if (script === undefined) return named
+  return electrumHashOf(script) === hash
+    ? namedScript(script, named.network)
+    : { ...named, scriptHash: NO_KEY }
+}
+
+/** Returns the script with a key of the tables that an unconfirmed transaction pays or spends. */
+function scriptWithin({ raw, coins }: ShownTx, key: string): Buffer | undefined {
+  const spent = coins.flatMap((coin) => coin?.script ?? [])
+  const paid = readTx(new ByteReader(raw)).outputs.map(({ script }) => script)
+  return [...spent, ...paid].find((script) => scriptHash(script) === key)
+}
+
+/** The fields of an answer that describe a script. */
+interface ScriptFields {
+  readonly script_pub_key: string | null
+  readonly script_type: ScriptType
+  readonly multisig?: { readonly required: number; readonly keys: number }
+  readonly omitted?: string[]
+}
+
+/** Returns what an answer says of a script, without its bytes if the answer would become too large. */
+export function scriptFields(
+  { size }: Pick<ReadContext, 'size'>,
+  { script, network }: { readonly script: Buffer; readonly network: Network },
+): ScriptFields {
+  const fits = script.length <= MAX_USUAL_SCRIPT || size.takes(script.length)
+  return {
+    script_pub_key: fits ? script.toString('hex') : null,
+    script_type: scriptType(script, network),
+    ...multisigField(script, network),
+    ...(fits ? {} : { omitted: ['script_pub_key'] }),
+  }
+}
+
+/** Returns the field of an answer that says what a multisig script requires; none for other scripts. */
+export function multisigField(script: Buffer, network: Network): Pick<ScriptFields, 'multisig'> {
+  const multisig = multisigOf(script, network)
+  return multisig === undefined
+    ? {}
+    : { multisig: { required: multisig.required, keys: multisig.keys.length } }
 }
 
 /** Returns the balance change of a script by an unconfirmed transaction, in base units. */

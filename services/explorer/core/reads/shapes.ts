@@ -27,6 +27,7 @@ import {
   word,
 } from './fields.js'
 
+export * from './feed-shapes.js'
 export * from './figure-shapes.js'
 
 /**
@@ -96,6 +97,14 @@ export const Block = Type.Object({
 })
 export type Block = Static<typeof Block>
 
+/** The numbers of signatures and keys of a multisig script. */
+const Multisig = Type.Optional(
+  Type.Object(
+    { required: int('signatures that a spend needs'), keys: int('public keys, of which each may sign once') },
+    { description: 'of a multisig script; absent for others' },
+  ),
+)
+
 /** Says what was left out of an item of a list, because the answer would have become too large. */
 const Omitted = Type.Optional(
   Type.Array(text('name of a field'), {
@@ -120,6 +129,7 @@ export const Input = Type.Object({
     text('script of the output that is spent, hexadecimal; null for a coinbase, or if it is left out'),
   ),
   script_type: orNull(text('kind of that script, as the node names it; null for a coinbase')),
+  multisig: Multisig,
   omitted: Omitted,
 })
 export type Input = Static<typeof Input>
@@ -138,6 +148,7 @@ export const Output = Type.Object({
     description: 'hexadecimal; null if the script is left out',
   }),
   script_type: text('kind of the script, as the node names it'),
+  multisig: Multisig,
   spent_txid: orNull(text('txid of the confirmed transaction that spends it; null if there is none')),
   spent_vin: orNull(int('index of its input that spends it')),
   addresses: Type.Array(OutputAddress, {
@@ -213,9 +224,20 @@ export const MerkleProof = Type.Object({
   merkle: list(Hash, 'hashes to pair with, lowest level first'),
 })
 
+/** The address of a script. */
+const OwnAddress = Type.Union([Address, Type.Null()], {
+  description:
+    'as in the request, if it names an address; otherwise that of the script: null if it has none, empty in gRPC',
+  presence: 'implicit',
+})
 export const AddressSummary = Type.Object({
-  address: text('as in the request'),
+  address: OwnAddress,
+  script_pub_key: orNull(text('hexadecimal; null if the script is left out')),
   script_type: text('kind of the script, as the node names it'),
+  multisig: Multisig,
+  scripthash: Type.String({
+    description: 'script hash of the Electrum protocol: SHA-256 of the script, its bytes in reverse order',
+  }),
   first_seen_height: orNull(int('height of its first block; null while unconfirmed')),
   first_seen: orNull(Time),
   last_seen: orNull(Time),
@@ -236,6 +258,7 @@ export const AddressSummary = Type.Object({
     { balance_change: SignedAmount, tx_count: int('unconfirmed transactions') },
     { description: 'changes by unconfirmed transactions' },
   ),
+  omitted: Omitted,
 })
 export type AddressSummary = Static<typeof AddressSummary>
 
@@ -244,13 +267,15 @@ export const AddressEntry = Type.Object({
   summary: Type.Union([AddressSummary, Type.Null()], { description: 'null if there is an error' }),
   error: orNull(text('why there is no summary; null if there is one')),
   code: orNull(
-    text('code of the error: HW_INVALID_ARGUMENT, or HW_ADDRESS_NOT_FOUND for an address never seen'),
+    text(
+      'code of the error: HW_INVALID_ARGUMENT, or HW_ADDRESS_NOT_FOUND for an address or script never seen',
+    ),
   ),
 })
 export type AddressEntry = Static<typeof AddressEntry>
 
 export const AddressTransaction = Type.Object({
-  address: text('as in the request'),
+  address: OwnAddress,
   txid: Hash,
   block_height: orNull(MinedAt),
   tx_index: orNull(int('index in the block; null while unconfirmed')),
@@ -272,13 +297,18 @@ export const Utxo = Type.Object({
   vout: int('index among the outputs'),
   block_height: orNull(MinedAt),
   value: Amount,
-  script_pub_key: Hex,
+  script_pub_key: Type.Union([Hex, Type.Null()], {
+    description: 'hexadecimal; null if the script is left out, empty in gRPC',
+    presence: 'implicit',
+  }),
   script_type: text('kind of the script, as the node names it'),
+  multisig: Multisig,
   spent_txid: Type.Null({ description: 'an unspent output has none' }),
   spent_vin: Type.Null({ description: 'an unspent output has none' }),
   is_coinbase: flag(
     `whether a coinbase created it: it can be spent ${String(COINBASE_MATURITY)} blocks after its own at the earliest`,
   ),
+  omitted: Omitted,
 })
 export type Utxo = Static<typeof Utxo>
 
@@ -406,8 +436,11 @@ export const Reorg = Type.Object({
 })
 
 const Found = {
-  type: oneOf(['block', 'transaction', 'address'], 'type of the result'),
-  value: text('hash, txid or address, in its one canonical spelling'),
+  type: oneOf(
+    ['block', 'transaction', 'address', 'script'],
+    'type of the result: `script` for one without an address',
+  ),
+  value: text('hash, txid, address or script hash, in its one canonical spelling'),
 }
 
 export const PrefixMatch = Type.Object({
@@ -489,6 +522,12 @@ export const NetworkHashrate = Type.Object({
 
 export const WhaleParty = Type.Object({
   address: orNull(text('null for a script without an address')),
+  script: Type.Optional(
+    Type.Object(
+      { script_type: text('its kind, as the node names it'), scripthash: text('its script hash') },
+      { description: 'the script, if it has no address; absent otherwise' },
+    ),
+  ),
   label: orNull(text('label of the address, if there is one')),
   value: Amount,
 })
@@ -520,8 +559,7 @@ export const OpReturn = Type.Object({
   block_height: orNull(MinedAt),
   timestamp: Time,
   data_hex: Type.Union([Hex, Type.Null()], {
-    description: 'hexadecimal; null if the payload is left out, empty in gRPC',
-    presence: 'implicit',
+    description: 'hexadecimal; null if the payload is left out',
   }),
   data_text: orNull(text('the payload if it is UTF-8 without control characters')),
   size: int('bytes of the payload'),
@@ -532,50 +570,4 @@ export type OpReturn = Static<typeof OpReturn>
 export const TransactionOpReturns = Type.Object({
   txid: Hash,
   items: list(OpReturn, 'in the order of the outputs'),
-})
-
-/** Events of the channels of the feed. */
-export const BlockEvent = Type.Object({ height: Height, hash: Hash, tx_count: int('transactions') })
-
-/** The reason for which a transaction has left the mempool. */
-const MempoolRemoval = Type.Object(
-  {
-    reason: oneOf(
-      ['confirmed', 'replaced', 'evicted', 'expired', 'unknown'],
-      'a block contains it; another transaction spends the same output; the mempool was full; it was too old; or none of these is certain',
-    ),
-    block_hash: orNull(text('hash of the block that confirms it')),
-    block_height: orNull(int('height of the block that confirms it')),
-    replaced_by: orNull(text('txid of the transaction that replaced it, or an ancestor of it')),
-  },
-  { description: 'why it has left the mempool; absent if it has entered' },
-)
-
-export const MempoolEvent = Type.Object({
-  txid: Hash,
-  fee: Amount,
-  vsize: int('virtual bytes'),
-  removed: Type.Optional(MempoolRemoval),
-})
-
-export const AddressEvent = Type.Object({
-  address: text('as in the subscription'),
-  status: oneOf(
-    ['unconfirmed', 'confirmed', 'removed', 'synced'],
-    'the transaction is in the mempool; is in a block; is in neither any more; or all changes up to `seq` have been sent',
-  ),
-  txid: orNull(Type.String({ description: '64 hexadecimal characters; null for `synced`' })),
-  block_height: orNull(int('height of its block; null unless it is confirmed')),
-  block_hash: orNull(Hash),
-  value_change: orNull(SignedAmount),
-  timestamp: orNull(Time),
-  unconfirmed: list(Hash, 'for `synced`: the unconfirmed transactions of the address'),
-})
-export type AddressEvent = Static<typeof AddressEvent>
-
-export const ReorgEvent = Type.Object({
-  fork_height: int('height of the newest block that stays'),
-  depth: int('blocks disconnected'),
-  disconnected: list(Hash, 'hashes of blocks'),
-  connected: list(Hash, 'hashes of blocks, lowest first'),
 })

@@ -4,6 +4,7 @@ import {
   REPLACED_WITNESSES,
   SCRIPT_OUTPUTS,
   SCRIPT_TX_COLUMNS,
+  SCRIPTS,
   SPENDS,
   TX_LOCATIONS,
   TXS,
@@ -85,6 +86,7 @@ export const BLOCK_TX = new Selection(BLOCK_TXS.columns)
 const WITNESS = new Selection(REPLACED_WITNESSES.columns)
 const SPEND = new Selection(SPENDS.columns)
 export const SCRIPT_ROW = new Selection(SCRIPT_TX_COLUMNS)
+const SCRIPT = new Selection(SCRIPTS.columns)
 const OUTPUT = new Selection(SCRIPT_OUTPUTS.columns)
 const LIST = new Selection(UNSPENT_LIST_COLUMNS)
 
@@ -150,7 +152,7 @@ const scriptsOf =
 /** The options of lookups of large parts of transactions: of some megabytes each, so few are in memory at once. */
 const LARGE = { inFlight: 2, least: 1, maxKeys: 4 }
 /** The options of lookups of the last rows of scripts, or of their outputs, of which each script may have many. */
-const SCRIPTS = { maxKeys: 100 }
+const OF_SCRIPTS = { maxKeys: 100 }
 
 /** All lookups by key. */
 export const LOOKUPS = {
@@ -182,17 +184,21 @@ export const LOOKUPS = {
     const rows = await SCRIPT_ROW.bytes(db, `FROM script_txs WHERE ${scriptTxsFilter(keys)}`)
     return groupBy(rows, ({ scriptHash, ordinal }) => scriptTxKey(scriptHash, ordinal))
   }),
+  scripts: lookup(async (db, keys) => {
+    const rows = await SCRIPT.bytesByKeys(db, `FROM scripts WHERE script_hash IN ${KEYS20}`, keys)
+    return new Map(rows.map(({ scriptHash, script }) => [scriptHash, script]))
+  }, LARGE),
   scriptEnds: lookup(
     // Not ordered by the hash, too: the server would read in the order of the key, which takes twice as long.
     scriptsOf(endsOf, `script_txs.ordinal = 1 DESC, script_txs.ordinal DESC LIMIT ${String(1 + LAST_ROWS)}`),
-    SCRIPTS,
+    OF_SCRIPTS,
   ),
   scriptPages: lookup(
     scriptsOf(
       (db, script) => endOf(db, script, PAGE_ROWS),
       `script_txs.ordinal DESC LIMIT ${String(PAGE_ROWS)}`,
     ),
-    SCRIPTS,
+    OF_SCRIPTS,
   ),
   outputs: lookup(
     groupsOf(
@@ -200,7 +206,7 @@ export const LOOKUPS = {
       `FROM script_outputs WHERE script_hash IN ${KEYS20} LIMIT ${String(MAX_OUTPUT_ROWS + 1)} BY script_hash`,
       ({ scriptHash }) => scriptHash,
     ),
-    SCRIPTS,
+    OF_SCRIPTS,
   ),
   unspentLists: lookup(
     groupsOf(LIST, `FROM unspent_lists WHERE script_hash IN ${KEYS20}`, ({ scriptHash }) => scriptHash),
@@ -219,8 +225,10 @@ export type LookedUp<N extends LookupName> = (typeof LOOKUPS)[N] extends PointLo
 /** The lookups whose rows lead to keys of another lookup. Lookups of locations lead back to `blockTxs`, but are rare. */
 export const LEADS: Readonly<Partial<Record<LookupName, readonly LookupName[]>>> = {
   blocks: ['heights'],
-  scriptRows: ['scriptEnds'],
-  outputs: ['scriptEnds', 'unspentLists'],
+  scriptEnds: ['scripts'],
+  unspentLists: ['scripts'],
+  scriptRows: ['scripts', 'scriptEnds'],
+  outputs: ['scripts', 'scriptEnds', 'unspentLists'],
   blockTxs: ['heights', 'blocks', 'scriptEnds', 'scriptRows'],
   confirmations: ['heights', 'blocks', 'blockTxs'],
   bodies: ['heights', 'blocks', 'blockTxs'],

@@ -184,6 +184,11 @@ export class Tables {
     return this.#gatherers.outputs.until(this.signal)
   }
 
+  /** Lookup of scripts by their hash as in the tables. A script belongs to no block: blocks of any branch may have it. */
+  get scripts(): Lookup<Buffer> {
+    return this.#gatherers.scripts.until(this.signal)
+  }
+
   /** Lookup of the lists of a script's unspent outputs, of all branches, by the hash of the script as in the tables. */
   get unspentLists(): Lookup<readonly ListRow[]> {
     return this.#gatherers.unspentLists.until(this.signal)

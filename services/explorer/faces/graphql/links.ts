@@ -27,14 +27,21 @@ const to = (about: string, read: string, argument: string, field: string): Link 
 const transaction = to('The transaction.', 'transaction', 'txid', 'txid')
 const block = to('Its block of the chain; null while unconfirmed.', 'block', 'heightOrHash', 'block_height')
 const summary = (field = 'address') => to('The totals of the address.', 'address', 'address', field)
+/** Returns a link to another read of a script: by its address, or by its script hash if it has none. */
+const ofScript = (about: string, read: string): Link => ({
+  about,
+  read,
+  argument: 'address',
+  value: ({ address, scripthash }) => address ?? scripthash,
+})
 
 const GENESIS_PREVIOUS = '0'.repeat(64)
 
 /** The links of a result of a search. */
 const FOUND = {
-  block: matchLink('block', 'heightOrHash'),
-  transaction: matchLink('transaction', 'txid'),
-  address: matchLink('address', 'address'),
+  block: matchLink('block', 'heightOrHash', 'block'),
+  transaction: matchLink('transaction', 'txid', 'transaction'),
+  address: matchLink('address', 'address', 'address', 'script'),
 }
 
 /** The links of each shape. A new one needs no other code: types, costs and documentation follow from it. */
@@ -95,10 +102,10 @@ export const LINKS: Partial<Readonly<Record<ShapeName, Readonly<Record<string, L
   },
   OutputAddress: { address_summary: summary() },
   AddressSummary: {
-    transactions: to('Its history.', 'addressTransactions', 'address', 'address'),
-    utxos: to('Its confirmed unspent outputs.', 'addressUtxos', 'address', 'address'),
-    label: to('Its label, if there is one.', 'label', 'address', 'address'),
-    balance_history: to('Its balance by day.', 'balanceHistory', 'address', 'address'),
+    transactions: ofScript('Its history.', 'addressTransactions'),
+    utxos: ofScript('Its confirmed unspent outputs.', 'addressUtxos'),
+    label: ofScript('Its label, if there is one.', 'label'),
+    balance_history: ofScript('Its balance by day.', 'balanceHistory'),
   },
   AddressTransaction: { transaction, block },
   TransactionStatus: { transaction, block },
@@ -131,12 +138,13 @@ export const LINKS: Partial<Readonly<Record<ShapeName, Readonly<Record<string, L
   PrefixMatch: FOUND,
 }
 
-function matchLink(type: string, argument: string): Link {
+/** Returns a link to what was found, if it is of one of some types. */
+function matchLink(read: string, argument: string, ...types: readonly string[]): Link {
   return {
-    about: `What was found, if it is of type ${type}.`,
-    read: type,
+    about: `What was found, if it is of type ${types.join(' or ')}.`,
+    read,
     argument,
-    value: (result) => (result['type'] === type ? result['value'] : undefined),
+    value: ({ type, value }) => (types.includes(String(type)) ? value : undefined),
   }
 }
 

@@ -24,7 +24,7 @@ export interface ErrorPage {
 export function errorPage(failure: Failure, { locale, path, assets, chain }: ErrorPage): Html {
   const language = languageOfLocale(locale)
   const t = MESSAGES[language]
-  const f = formatOf(locale)
+  const f = formatOf(locale, chain.network)
   const { title, text, passes } = wordsOf(failure, { locale, path, chain })
   const retryMs = failure.retryMs ?? RETRY * 1000
   const retrySeconds = passes ? Math.min(MAX_RETRY, Math.ceil(retryMs / 1000)) : undefined
@@ -57,7 +57,7 @@ function wordsOf(
   { locale, path, chain }: Pick<ErrorPage, 'locale' | 'path' | 'chain'>,
 ): Words {
   const t = MESSAGES[languageOfLocale(locale)]
-  const f = formatOf(locale)
+  const f = formatOf(locale, chain.network)
   const e = t.errors
   const [, kind, query = ''] = path.split('/')
   switch (code) {

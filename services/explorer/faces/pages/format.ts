@@ -1,3 +1,4 @@
+import type { Coin } from '../../../../pipelines/chain/networks.js'
 import { html, type Html } from '../../../design/html.js'
 
 const DECIMALS = 8
@@ -14,8 +15,14 @@ export class Format {
   /** The places before which the digits of a number are separated. */
   readonly #places: RegExp
 
-  /** @param locale of Unicode, such as `en-GB`. */
-  constructor(locale: string) {
+  /**
+   * @param locale of Unicode, such as `en-GB`.
+   * @param coin the units of amounts. Not set: they have none, before the chain is known.
+   */
+  constructor(
+    locale: string,
+    private readonly coin?: Coin,
+  ) {
     const parts = new Intl.NumberFormat(locale).formatToParts(1_234_567.8)
     const [, second] = parts.filter(({ type }) => type === 'integer')
     // In India: 12,34,567.
@@ -39,8 +46,32 @@ export class Format {
     return fraction === undefined ? grouped : grouped + this.#point + fraction
   }
 
-  /** Returns an amount with all decimals, of which trailing zeros are subdued. A narrow place may break the line before the point. */
+  /** Returns an amount with its unit, and with all decimals, of which trailing zeros are subdued. */
   amount(base: string, isSigned = false): Html {
+    return this.#amount(base, isSigned, this.coin && html` <span class="unit">${this.coin.unit}</span>`)
+  }
+
+  /** Returns an amount without its unit, for a column of a table whose title has it: see `inCoins`. */
+  bare(base: string, isSigned = false): Html {
+    return this.#amount(base, isSigned)
+  }
+
+  /** Returns the title of a column of amounts with their unit. */
+  inCoins(title: string): string {
+    return this.coin === undefined ? title : `${title}, ${this.coin.unit}`
+  }
+
+  /** Returns a fee rate with its unit. @param value in base units per virtual byte, decimal. */
+  rate(value: string): string {
+    return `${value} ${this.rateUnit}`
+  }
+
+  get rateUnit(): string {
+    return `${this.coin?.baseUnit ?? ''}/vB`
+  }
+
+  /** A narrow place may break the line before the point. */
+  #amount(base: string, isSigned: boolean, unit?: Html): Html {
     const { sign, whole, fraction } = partsOf(base)
     const significant = fraction.replace(/0+$/, '')
     const zeros = fraction.slice(significant.length)
@@ -48,18 +79,19 @@ export class Format {
     const number = plus + this.number(whole)
     if (significant === '')
       return html`<data class="amount" value="${base}"
-        >${number}<wbr /><span>${this.#point}${zeros}</span></data
+        >${number}<wbr /><span>${this.#point}${zeros}</span>${unit}</data
       >`
     return html`<data class="amount" value="${base}"
-      >${number}<wbr />${this.#point}${significant}${zeros === '' ? undefined : html`<span>${zeros}</span>`}</data
+      >${number}<wbr />${this.#point}${significant}${zeros === '' ? undefined : html`<span>${zeros}</span>`}${unit}</data
     >`
   }
 
-  /** Returns an amount as text, without trailing zeros. */
+  /** Returns an amount with its unit as text, without trailing zeros. */
   plainAmount(base: string): string {
     const { sign, whole, fraction } = partsOf(base)
     const significant = fraction.replace(/0+$/, '')
-    return sign + this.number(whole) + (significant === '' ? '' : this.#point + significant)
+    const number = sign + this.number(whole) + (significant === '' ? '' : this.#point + significant)
+    return this.coin === undefined ? number : `${number} ${this.coin.unit}`
   }
 
   /** Formats a percentage, as given. */

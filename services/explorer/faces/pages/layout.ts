@@ -1,6 +1,7 @@
 import { bar, searchDialog } from '../../../design/bar.js'
 import { html, type Html, scripts } from '../../../design/html.js'
 import { icon } from '../../../design/icons.js'
+import { type Network, titleOf } from '../../../../pipelines/chain/networks.js'
 import type { Channel } from '../../core/feed/streams.js'
 import type { ChainState } from '../../core/state/state.js'
 import type { Assets } from './assets.js'
@@ -25,7 +26,7 @@ export interface Frame {
   readonly path: string
   readonly assets: Assets
   /** The state that the page shows. */
-  readonly chain: Pick<ChainState, 'height' | 'view' | 'reorgs'>
+  readonly chain: Pick<ChainState, 'height' | 'view' | 'reorgs' | 'network'>
   /** Seconds after which the browser requests the page again; for failures that pass. */
   readonly retrySeconds?: number | undefined
 }
@@ -61,7 +62,7 @@ export const DOCS = '/_explorer/docs'
 /** Returns a complete document. Ids of the layout start with a colon, which ids of the content never do. */
 export function layout(content: Shown, frame: Frame): Html {
   const { title, about, body, json } = content
-  const { locale, path, assets } = frame
+  const { locale, path, assets, chain } = frame
   const language = languageOfLocale(locale)
   const t = MESSAGES[language]
   const to = (page: string, of = language): string => assets.at(inLanguage(of, page))
@@ -74,7 +75,7 @@ export function layout(content: Shown, frame: Frame): Html {
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <title>${path === '/' ? `${t.site.name} · ${title}` : `${title} · ${t.site.name}`}</title>
-        <meta name="description" content="${about ?? t.site.about}" />
+        <meta name="description" content="${about ?? aboutOf(t, chain.network)}" />
         ${refresh(frame)}
         <meta name="color-scheme" content="light dark" />
         <link rel="canonical" href="${to(path)}" />
@@ -85,7 +86,7 @@ export function layout(content: Shown, frame: Frame): Html {
       </head>
       <body>
         <a class="skip" href="#:content">${t.nav.skip}</a>
-        ${bar({ home: to('/'), name: t.site.name, links: fixed.navigation, actions: actions(t, { docs: assets.at(DOCS), url: to(path, other), language: other }), words })}
+        ${bar({ home: to('/'), name: t.site.name, note: chain.network?.isTest === true ? titleOf(chain.network) : undefined, links: fixed.navigation, actions: actions(t, { docs: assets.at(DOCS), url: to(path, other), language: other }), words })}
         <main id=":content" tabindex="-1" ${feedOf(content, frame)}>${body}</main>
         <footer class="foot">
           <p
@@ -104,6 +105,10 @@ export function layout(content: Shown, frame: Frame): Html {
       </body>
     </html> `
 }
+
+/** Returns what the pages of a chain are about. @param network undefined before it is known. */
+export const aboutOf = (t: Messages, network: Network | undefined): string =>
+  t.site.about(network === undefined ? t.site.chain : titleOf(network))
 
 /** Returns the element that makes the browser request a page again that may be better by then. */
 function refresh({ retrySeconds, chain: { view } }: Frame): Html | undefined {

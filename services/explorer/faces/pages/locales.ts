@@ -1,3 +1,4 @@
+import type { Network } from '../../../../pipelines/chain/networks.js'
 import { Format } from './format.js'
 import { type Language, LANGUAGES } from './language.js'
 
@@ -13,10 +14,16 @@ export type Locale = (typeof LOCALES)[Language][number]
 
 export const ALL_LOCALES: readonly Locale[] = LANGUAGES.flatMap((language) => [...LOCALES[language]])
 
-const FORMATS = new Map(ALL_LOCALES.map((locale) => [locale, new Format(locale)]))
+const formats = new Map<string, Format>()
 
-/** Returns how figures are written in a locale. */
-export const formatOf = (locale: Locale): Format => FORMATS.get(locale) ?? new Format(locale)
+/** Returns how figures are written in a locale. @param network the chain whose units amounts have; undefined before it is known. */
+export function formatOf(locale: Locale, network: Pick<Network, 'coin'> | undefined): Format {
+  const coin = network?.coin
+  const key = `${locale} ${coin?.unit ?? ''}`
+  let format = formats.get(key)
+  if (format === undefined) formats.set(key, (format = new Format(locale, coin)))
+  return format
+}
 
 export const languageOfLocale = (locale: Locale): Language => (locale.startsWith('de') ? 'de' : 'en')
 

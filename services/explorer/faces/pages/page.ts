@@ -114,7 +114,7 @@ function contextOf(context: ReadContext, locale: Locale, at: Assets['at']): Page
     locale,
     language,
     t: MESSAGES[language],
-    f: formatOf(locale),
+    f: formatOf(locale, context.chain.network),
     network: context.chain.network,
     read: (read, args, detail) => resolveWithin(context, read, args, detail),
     to: (path) => at(inLanguage(language, path)),

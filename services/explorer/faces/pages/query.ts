@@ -1,5 +1,6 @@
-import { type Network, NETWORKS } from '../../../../pipelines/chain/networks.js'
-import { decodeAddress } from '../../../../pipelines/chain/address.js'
+import { decodeAddress, encodeBase58check } from '../../../../pipelines/chain/address.js'
+import { keyScript } from '../../../../pipelines/chain/keys/public-key.js'
+import { type Network, NETWORKS, titleOf } from '../../../../pipelines/chain/networks.js'
 import { searchText } from '../../core/reads/chain/search-text.js'
 import type { Format } from './format.js'
 import type { Messages } from './messages/en.js'
@@ -26,9 +27,8 @@ export function explain(query: string, { t, f, height, network }: Known): string
   if (/^-\d+$/.test(text)) return s.negative
   if (/^\d{1,10}$/.test(text))
     return Number(text) > height ? s.future(f.number(text), f.number(height)) : s.hashUnknown
+  if (/^[0-9a-f]+$/i.test(text) && text.length > 20) return explainHex(text, { t, f, network })
   if (text.length > LONGEST) return s.tooLong
-  if (/^[0-9a-f]+$/i.test(text) && text.length > 20)
-    return text.length === HASH ? s.hashUnknown : s.hashLength(f.number(text.length))
   if (text.length === HASH && /^\w+$/.test(text) && !isPrefixed(text, network)) {
     const sign = /[^0-9a-f]/i.exec(text)?.[0]
     if (sign !== undefined) return s.notHex(sign)
@@ -36,13 +36,21 @@ export function explain(query: string, { t, f, height, network }: Known): string
   return explainAddress(text, { t, network }) ?? s.unknown(query.trim())
 }
 
+/** Returns what hexadecimal digits are that name nothing known. */
+function explainHex(text: string, { t, f, network }: Pick<Known, 't' | 'f' | 'network'>): string {
+  const s = t.search
+  if (text.length === HASH) return s.hashUnknown
+  if (network !== undefined && keyScript(Buffer.from(text, 'hex'), network) !== undefined) return s.keyUnknown
+  return text.length < HASH || text.length % 2 === 1 ? s.hashLength(f.number(text.length)) : s.scriptUnknown
+}
+
 /** Returns what is wrong with a text that looks like an address; undefined if it does not. */
 function explainAddress(text: string, { t, network }: Pick<Known, 't' | 'network'>): string | undefined {
   if (network === undefined || !/^[0-9a-z]+$/i.test(text)) return undefined
   if (decodeAddress(text, network) !== undefined) return t.search.addressUnknown
-  for (const other of NETWORKS.values())
-    if (other !== network && decodeAddress(text, other) !== undefined)
-      return t.search.otherChain(prefixesOf(network).join(', '))
+  const others = [...NETWORKS.values()].filter((other) => decodeAddress(text, other) !== undefined)
+  if (others.length > 0)
+    return t.search.otherChain(others.map(titleOf), titleOf(network), beginningsOf(network))
   if (isPrefixed(text, network)) return t.search.checksum
   const isBase58 = text.length >= SHORTEST_ADDRESS && text.length <= 36 && !/[0OIl]/.test(text)
   return isBase58 ? t.search.checksum : undefined
@@ -50,6 +58,16 @@ function explainAddress(text: string, { t, network }: Pick<Known, 't' | 'network
 
 const prefixesOf = ({ hrp, dilithium }: Network): string[] =>
   [hrp, dilithium?.hrp].filter((each) => each !== undefined).map((each) => `${each}1`)
+
+/** Returns the characters with which the addresses of a chain begin. */
+function beginningsOf(network: Network): string[] {
+  const { p2pkh, p2sh, dilithium } = network
+  const versions = [p2pkh, p2sh, dilithium?.p2pkh, dilithium?.p2sh].filter((each) => each !== undefined)
+  const base58 = versions.flatMap((version) =>
+    [0x00, 0xff].map((byte) => encodeBase58check(version, Buffer.alloc(20, byte)).charAt(0)),
+  )
+  return [...new Set([...prefixesOf(network), ...base58])]
+}
 
 const isPrefixed = (text: string, network: Network | undefined): boolean =>
   network !== undefined && prefixesOf(network).some((prefix) => text.toLowerCase().startsWith(prefix))

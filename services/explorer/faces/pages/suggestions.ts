@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { search } from '../../core/reads/chain/search.js'
 import { searchPrefix, SHORTEST_PREFIX } from '../../core/reads/chain/search-prefix.js'
 import { searchText } from '../../core/reads/chain/search-text.js'
-import { declareRead, NotFound, type ReadContext } from '../../core/reads/read.js'
+import { BadArgument, declareRead, NotFound, type ReadContext } from '../../core/reads/read.js'
 import type { PrefixMatch, SearchResult } from '../../core/reads/shapes.js'
 import { WrittenAnswer } from '../../core/reads/written-answer.js'
 import { inLanguage, MESSAGES } from './language.js'
@@ -41,8 +41,8 @@ export const suggestions = declareRead({
     const text = searchText(q)
     const lang = languageOfLocale(locale)
     const t = MESSAGES[lang]
-    const f = formatOf(locale)
     const { chain, definitions } = context
+    const f = formatOf(locale, chain.network)
     const item = (kind: string, path: string, content: string): Suggestion => {
       return {
         type: 'page',
@@ -58,10 +58,7 @@ export const suggestions = declareRead({
       .filter((each) => each.label.toLowerCase().includes(label))
       .slice(0, MOST)
       .map(({ label, category, address }) => item(category, `/address/${address}`, label))
-    const [match, prefixMatches] = await Promise.all([
-      matchOf(context, text.slice(0, 100)),
-      beginning(context, text),
-    ])
+    const [match, prefixMatches] = await Promise.all([matchOf(context, text), beginning(context, text)])
     const exact =
       match === undefined
         ? []
@@ -77,6 +74,7 @@ export const suggestions = declareRead({
                   : item(t.words.block, `/block/${match.value}`, match.value),
               transaction: () => item(t.words.transaction, `/tx/${match.value}`, match.value),
               address: () => item(t.words.address, `/address/${text}`, text),
+              script: () => item(t.words.script, `/address/${text}`, text),
             }[match.type](),
           ]
     const items = [
@@ -94,7 +92,7 @@ export const suggestions = declareRead({
   },
 })
 
-const PATHS = { block: 'block', transaction: 'tx', address: 'address' } as const
+const PATHS = { block: 'block', transaction: 'tx', address: 'address', script: 'address' } as const
 
 /** Returns what begins as a query. */
 async function beginning(context: ReadContext, q: string): Promise<Static<typeof PrefixMatch>[]> {
@@ -109,7 +107,7 @@ async function matchOf(context: ReadContext, q: string): Promise<Static<typeof S
     const answer = await search.resolve(context, { q })
     return answer instanceof WrittenAnswer ? answer.parse() : answer
   } catch (error) {
-    if (error instanceof NotFound) return undefined
+    if (error instanceof NotFound || error instanceof BadArgument) return undefined
     throw error
   }
 }

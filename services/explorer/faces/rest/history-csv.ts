@@ -85,7 +85,7 @@ export async function beginHistoryCsv(
   address: string,
   isOnChain: (block: BlockId) => boolean,
 ): Promise<CsvExport> {
-  const { scriptHash } = requestedScript(context, address)
+  const { scriptHash } = await requestedScript(context, address)
   const inMempool = context.mempool.ofScript(scriptHash).toReversed()
   const last = await lastOfScript(context, scriptHash)
   const count = last?.ordinal ?? 0

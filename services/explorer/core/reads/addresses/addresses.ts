@@ -1,6 +1,5 @@
 import { isoTime } from '../../../../../pipelines/chain/time.js'
 import { Type } from '@sinclair/typebox'
-import { scriptType } from '../../../../../pipelines/chain/script.js'
 import type { ShownTx } from '../../mempool/shown-tx.js'
 import { blockTxKey } from '../../tables/point-keys.js'
 import type { ScriptRow } from '../../tables/lookups.js'
@@ -10,21 +9,28 @@ import { declareRead, listFrom, NotFound } from '../read.js'
 import { continued, windowed } from '../lists.js'
 import { AddressSummary, AddressTransaction, Utxo } from '../shapes.js'
 import { decodePlace, encodePlace, type HistorySlots, placeAfter, slotsAfter } from './history-cursor.js'
-import { changeOf, endOfScript, lastOfScript, pageOfScript, requestedScript } from '../script.js'
+import {
+  changeOf,
+  endOfScript,
+  lastOfScript,
+  pageOfScript,
+  requestedScript,
+  scriptFields,
+} from '../script.js'
 import { summaryOf } from './summary.js'
 import { unspentOnChain, unspentWithMempool } from './unspent.js'
 
-/** An address is known if the chain or the mempool contains it. The totals count the chain alone. */
+/** An address or script is known if the chain or the mempool contains it. The totals count the chain alone. */
 export const addressSummary = declareRead({
   name: 'address',
-  about: 'Totals, balance and unconfirmed changes of an address.',
+  about: 'Totals, balance and unconfirmed changes of an address, or of a script.',
   path: '/address/:address',
   fresh: 'objects',
   args: { address },
   answer: AddressSummary,
   notFound: ['Address not found'],
   async resolve(context, { address }) {
-    const summary = await summaryOf(context, address, requestedScript(context, address))
+    const summary = await summaryOf(context, await requestedScript(context, address))
     if (summary === undefined) throw new NotFound('Address not found', 0, 'HW_ADDRESS_NOT_FOUND')
     return summary
   },
@@ -47,8 +53,8 @@ export const addressTransactions = declareRead({
   },
   answer: continued(AddressTransaction),
   emptyFrom: listFrom,
-  async resolve(context, { address, page, limit, sort, cursor }) {
-    const { scriptHash } = requestedScript(context, address)
+  async resolve(context, { address: requested, page, limit, sort, cursor }) {
+    const { scriptHash, address } = await requestedScript(context, requested)
     context.validity.dependsOn(scriptHash)
     const inMempool = context.mempool.ofScript(scriptHash)
     const { blocks } = context.chain
@@ -116,16 +122,23 @@ export const addressUtxos = declareRead({
   answer: windowed(Utxo),
   emptyFrom: listFrom,
   async resolve(context, { address, limit, offset, mempool }) {
-    const requested = requestedScript(context, address)
+    const requested = await requestedScript(context, address)
     context.validity.dependsOn(requested.scriptHash)
     const read = mempool ? unspentWithMempool : unspentOnChain
     const { outputs, total } = await read(context, requested, { limit, offset })
-    const script_type = scriptType(requested.script, requested.network)
-    const script = { script_pub_key: requested.script.toString('hex'), script_type }
+    const { script, network } = requested
+    if (script === undefined && total > 0)
+      throw new Error(`table scripts lacks script ${requested.scriptHash}`)
     const unspent = { spent_txid: null, spent_vin: null }
-    const items = outputs.map(({ txid, vout, height, value, isCoinbase }) => {
-      return { txid, vout, block_height: height, value, ...script, ...unspent, is_coinbase: isCoinbase }
-    })
+    const items = outputs.map(({ txid, vout, height, value, isCoinbase }) => ({
+      txid,
+      vout,
+      block_height: height,
+      value,
+      ...scriptFields(context, { script: script as Buffer, network }),
+      ...unspent,
+      is_coinbase: isCoinbase,
+    }))
     return { items, total, limit, offset }
   },
 })
@@ -163,7 +176,7 @@ export function slotsOf(requested: {
 
 /** Returns an item of the list. @param row undefined for an unconfirmed transaction. */
 function itemOf(
-  { address, txid, change, time }: { address: string; txid: string; change: bigint; time: number },
+  { address, txid, change, time }: { address: string | null; txid: string; change: bigint; time: number },
   row?: ScriptRow,
 ): AddressTransaction {
   return {

@@ -32,7 +32,7 @@ export const balanceHistory = declareRead({
   answer: listed(BalanceItem),
   emptyFrom: listFrom,
   async resolve(context, { address, from, to, limit }) {
-    const { scriptHash } = requestedScript(context, address)
+    const { scriptHash } = await requestedScript(context, address)
     const first = dayOfDate(from ?? '') ?? 0
     const last = dayOfDate(to ?? '') ?? Number.POSITIVE_INFINITY
     const days = context.chain.days

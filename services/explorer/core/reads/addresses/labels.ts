@@ -13,10 +13,11 @@ export const label = declareRead({
   args: { address },
   answer: AddressLabel,
   notFound: ['Label not found'],
-  resolve(context, { address }) {
-    const match = context.definitions.labels.ofScript(requestedScript(context, address).scriptHash)
+  async resolve(context, { address: requested }) {
+    const { scriptHash, address } = await requestedScript(context, requested)
+    const match = context.definitions.labels.ofScript(scriptHash)
     if (match === undefined) throw new NotFound('Label not found', NEVER)
-    return { ...match, address }
+    return { ...match, address: address ?? match.address }
   },
 })
 

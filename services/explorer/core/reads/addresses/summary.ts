@@ -2,35 +2,44 @@ import { isoTime } from '../../../../../pipelines/chain/time.js'
 import { Type } from '@sinclair/typebox'
 import { isDilithiumScript } from '../../../../../pipelines/chain/address.js'
 import { DILITHIUM_SPEND, protectionOf } from '../../../../../pipelines/chain/columns/protection.js'
-import { scriptType } from '../../../../../pipelines/chain/script.js'
+import { electrumHashOf } from '../../../../../pipelines/chain/script.js'
 import type { ScriptRow } from '../../tables/lookups.js'
-import { badArgument, address as oneAddress } from '../arguments.js'
+import { badArgument, MAX_SCRIPT_NAME, address as oneAddress } from '../arguments.js'
 import { declareRead, type ReadContext } from '../read.js'
 import { AddressEntry, type AddressSummary } from '../shapes.js'
-import { changeOf, endsOfScript, type RequestedScript, scriptOf } from '../script.js'
+import {
+  changeOf,
+  endsOfScript,
+  type NamedScript,
+  requestedScript,
+  scriptFields,
+  scriptOf,
+} from '../script.js'
 
-/** Returns the summary of an address; undefined if neither chain nor mempool contains it. The totals count the chain alone. */
+/** Returns the summary of a script; undefined if neither chain nor mempool contains it. The totals count the chain alone. */
 export async function summaryOf(
   context: ReadContext,
-  address: string,
-  { script, scriptHash, network, isDilithiumSpelling }: RequestedScript,
+  { script, scriptHash, network, address, isDilithiumSpelling }: NamedScript,
 ): Promise<AddressSummary | undefined> {
   const { chain, mempool, validity } = context
   validity.dependsOn(scriptHash)
   const inMempool = mempool.ofScript(scriptHash)
   const [first, last] = await endsOfScript(context, scriptHash)
   if (last === undefined && inMempool.length === 0) return undefined
+  if (script === undefined) throw new Error(`table scripts lacks script ${scriptHash}`)
   const change = inMempool.reduce((sum, tx) => sum + changeOf(tx, scriptHash), 0n)
   const timeOf = (row: ScriptRow | undefined): string | null =>
     row === undefined ? null : isoTime(chain.blocks.timeAt(row.height))
   const received = last?.totalReceived ?? 0n
   const sent = last?.totalSent ?? 0n
   const spendKinds = last?.spendKinds ?? 0
-  const type = scriptType(script, network)
+  const fields = scriptFields(context, { script, network })
+  const type = fields.script_type
   const protection = protectionOf(type, spendKinds)
   return {
     address,
-    script_type: type,
+    ...fields,
+    scripthash: electrumHashOf(script),
     first_seen_height: first?.height ?? null,
     first_seen: timeOf(first),
     last_seen: timeOf(last),
@@ -63,10 +72,10 @@ export const addressSummaries = declareRead({
   method: 'POST',
   fresh: 'objects',
   args: {
-    addresses: Type.Array(Type.String({ maxLength: 200 }), {
+    addresses: Type.Array(Type.String({ maxLength: MAX_SCRIPT_NAME }), {
       minItems: 1,
       maxItems: MAX_ADDRESSES,
-      description: 'the addresses',
+      description: 'the addresses, or scripts as in /address/:address',
       allowed: `a list of 1 to ${String(MAX_ADDRESSES)} addresses`,
     }),
   },
@@ -87,12 +96,11 @@ export const addressSummaries = declareRead({
 })
 
 async function entryOf(context: ReadContext, address: string): Promise<AddressEntry> {
-  const requested = scriptOf(context, address)
-  if (requested === undefined) {
+  if (scriptOf(context, address) === undefined) {
     const { code, message } = badArgument('address', oneAddress)
     return { address, summary: null, error: message, code }
   }
-  const summary = await summaryOf(context, address, requested)
+  const summary = await summaryOf(context, await requestedScript(context, address))
   if (summary !== undefined) return { address, summary, error: null, code: null }
   return { address, summary: null, error: 'Address not found', code: 'HW_ADDRESS_NOT_FOUND' }
 }

@@ -13,7 +13,7 @@ import type { CanonicalBlocks } from '../../tables/canonical-blocks.js'
 import { MAX_OUTPUT_ROWS, type OutputRow } from '../../tables/lookups.js'
 import { confirmationsByTxid } from '../../tables/transactions.js'
 import type { ReadContext } from '../read.js'
-import { lastOfScript, type RequestedScript } from '../script.js'
+import { lastOfScript, type NamedScript } from '../script.js'
 
 interface Window {
   readonly limit: number
@@ -32,7 +32,7 @@ export interface UnspentWindow {
 /** Returns the unspent outputs of a script in the chain: newest block first, then by txid and vout. */
 export async function unspentOnChain(
   context: ReadContext,
-  { scriptHash }: RequestedScript,
+  { scriptHash }: Pick<NamedScript, 'scriptHash'>,
   window: Window,
 ): Promise<UnspentWindow> {
   const state = await stateOf(context, scriptHash)
@@ -102,7 +102,7 @@ function unspentOf(rows: readonly OutputRow[], blocks: CanonicalBlocks): Unspent
  */
 export async function unspentWithMempool(
   context: ReadContext,
-  requested: RequestedScript,
+  requested: Pick<NamedScript, 'scriptHash'>,
   { limit, offset }: Window,
 ): Promise<UnspentWindow> {
   const txs = context.mempool.ofScript(requested.scriptHash)

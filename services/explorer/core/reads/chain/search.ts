@@ -1,33 +1,35 @@
 import { Type } from '@sinclair/typebox'
 import { addressOf } from '../../../../../pipelines/chain/address.js'
+import { otherKeyScripts } from '../../../../../pipelines/chain/keys/public-key.js'
+import { electrumHashOf } from '../../../../../pipelines/chain/script.js'
 import { badArgument } from '../arguments.js'
 import { findBlock } from './block-rows.js'
 import { declareRead, NEVER, NotFound, type ReadContext } from '../read.js'
 import { confirmationsByTxid } from '../../tables/transactions.js'
-import { lastOfScript, scriptOf } from '../script.js'
+import { lastOfScript, type NamedScript, namedScript, requestedScript, scriptOf } from '../script.js'
 import { SearchResult } from '../shapes.js'
 import { searchText } from './search-text.js'
 
 /** The maximum length of a text that is no URL or URI. */
 const MAX_TEXT = 100
-/** The maximum length of a URL or URI: percent-encoded, its request line still fits into one TCP segment. */
+/** The maximum length of a URL, URI or script: percent-encoded, its request line still fits into one TCP segment. */
 const MAX_URL = 380
-/** ASCII that may be a URL or a URI. */
+/** ASCII that may be a URL, a URI or hexadecimal. */
 // eslint-disable-next-line no-control-regex -- includes the line break after a pasted text
-const URL_LIKE = /^[\x00-\x7f]*[/:][\x00-\x7f]*$/
+const URL_LIKE = /^(?:[\x00-\x7f]*[/:][\x00-\x7f]*|[\da-f]*)$/i
 
 const q = Type.String({
   pattern: '\\S',
   maxLength: MAX_URL,
   description:
-    'a height, a hash, a txid or an address; also in quotes, in a URL of this explorer or in a payment URI',
-  allowed: `1 to ${String(MAX_TEXT)} characters, not all of them spaces; a URL may have ${String(MAX_URL)}`,
+    'a height, a hash, a txid, an address, or in hexadecimal a public key, a script or its script hash; also in quotes, in a URL of this explorer or in a payment URI',
+  allowed: `1 to ${String(MAX_TEXT)} characters, not all of them spaces; a URL, a public key or a script may have ${String(MAX_URL)}`,
 })
 
-/** The search for a height, block hash, txid or address. The value of the answer is its canonical spelling. */
+/** The search for a height, block hash, txid, address or script. The value of the answer is its canonical spelling. */
 export const search = declareRead({
   name: 'search',
-  about: 'The block, transaction or address that a text identifies.',
+  about: 'The block, transaction, address or script that a text identifies.',
   path: '/search',
   fresh: 'objects',
   args: { q },
@@ -38,11 +40,12 @@ export const search = declareRead({
     const text = searchText(query)
     const isHeight = /^\d{1,10}$/.test(text)
     const isHash = /^[0-9a-f]{64}$/i.test(text)
-    const match = isHeight
+    const object = isHeight
       ? await matchBlock(text, context)
       : isHash
         ? await matchHash(text.toLowerCase(), context)
-        : await matchAddress(text, context)
+        : undefined
+    const match = object ?? (await matchScript(text, context))
     if (match !== undefined) return { ...match, query }
     const namesNothing = !isHeight && !isHash && scriptOf(context, text) === undefined
     throw new NotFound('Nothing matches', isHeight ? Number(text) : namesNothing ? NEVER : 0)
@@ -73,11 +76,28 @@ async function matchHash(hash: string, context: ReadContext): Promise<Match | un
   return txs.has(hash) ? { type: 'transaction', value: hash } : undefined
 }
 
-async function matchAddress(text: string, context: ReadContext): Promise<Match | undefined> {
-  const requested = scriptOf(context, text)
-  if (requested === undefined || context.chain.network === undefined) return undefined
-  context.validity.dependsOn(requested.scriptHash)
-  const isInMempool = context.mempool.ofScript(requested.scriptHash).length > 0
-  if (!isInMempool && (await lastOfScript(context, requested.scriptHash)) === undefined) return undefined
-  return { type: 'address', value: addressOf(requested.script, requested.network) ?? text }
+/** Returns the address or script that a text names; of a public key its own script, or else the first of its addresses, that is known. */
+async function matchScript(text: string, context: ReadContext): Promise<Match | undefined> {
+  const named = scriptOf(context, text)
+  if (named === undefined || context.chain.network === undefined) return undefined
+  const own = await knownScript(context, await requestedScript(context, text))
+  if (own !== undefined || !/^[\da-f]+$/i.test(text)) return own
+  const others = otherKeyScripts(Buffer.from(text, 'hex'), named.network)
+  const matches = await Promise.all(
+    others.map((script) => knownScript(context, namedScript(script, named.network))),
+  )
+  return matches.find((match) => match !== undefined)
+}
+
+/** Returns a script as a result, if chain or mempool contain it. */
+async function knownScript(context: ReadContext, requested: NamedScript): Promise<Match | undefined> {
+  const { script, scriptHash, network } = requested
+  context.validity.dependsOn(scriptHash)
+  const isInMempool = context.mempool.ofScript(scriptHash).length > 0
+  if (!isInMempool && (await lastOfScript(context, scriptHash)) === undefined) return undefined
+  if (script === undefined) throw new Error(`table scripts lacks script ${scriptHash}`)
+  const address = addressOf(script, network)
+  return address === undefined
+    ? { type: 'script', value: electrumHashOf(script) }
+    : { type: 'address', value: address }
 }

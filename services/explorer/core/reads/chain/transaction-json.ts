@@ -8,6 +8,7 @@ import { isUnspendable, scriptType } from '../../../../../pipelines/chain/script
 import { vsizeOf, weightOf } from '../../../../../pipelines/chain/transaction.js'
 import type { Coin } from '../../mempool/shown-tx.js'
 import type { Range, TxDetail } from '../read.js'
+import { MAX_USUAL_SCRIPT, multisigField } from '../script.js'
 
 /** The input that spends an output. */
 interface Spender {
@@ -92,8 +93,6 @@ const feeRatesOf = ({ feeRates }: TransactionSource): string =>
 const NO_TXID = '00'.repeat(32)
 const NO_VOUT = 0xffff_ffff
 const ALL: Range = { from: 0, count: Number.POSITIVE_INFINITY }
-/** The size up to which a script always belongs to an answer: those with an address, and others of usual form. */
-const MAX_USUAL_SCRIPT = 128
 
 const isWithin = ({ from, count }: Range, index: number): boolean => index >= from && index < from + count
 
@@ -177,10 +176,17 @@ function inputsOf(reader: ByteReader, source: TransactionSource, height: string)
       `"value":${coin === undefined ? 'null' : `"${String(coin.value)}"`},` +
       `"address":${address === undefined ? 'null' : `"${address}"`},` +
       `"script_pub_key":${coin === undefined ? 'null' : bytes.script('script_pub_key', coin.script)},` +
-      `"script_type":${coin === undefined ? 'null' : `"${scriptType(coin.script, network)}"`}${bytes.omitted()}}`
+      `${coin === undefined ? '"script_type":null' : typeJson(coin.script, network)}${bytes.omitted()}}`
   }
   if (witnesses !== undefined && witnesses.remaining > 0) throw new RangeError('more witnesses than inputs')
   return { json, count, isCoinbase }
+}
+
+/** Returns the type of a script as fields of JSON, and what it requires if it is a multisig script. */
+function typeJson(script: Buffer, network: Network): string {
+  const type = scriptType(script, network)
+  const { multisig } = type.endsWith('multisig') ? multisigField(script, network) : {}
+  return `"script_type":"${type}"${multisig === undefined ? '' : `,"multisig":${JSON.stringify(multisig)}`}`
 }
 
 /** Returns the items of an input's witness. @param bytes writes them; undefined to skip them. */
@@ -222,7 +228,7 @@ function outputsOf(reader: ByteReader, source: TransactionSource, height: string
     json +=
       `${json === '' ? '' : ','}{"txid":"${txid}","vout":${String(vout)},"block_height":${height},` +
       `"value":"${String(value)}","script_pub_key":${bytes.script('script_pub_key', script)},` +
-      `"script_type":"${scriptType(script, network)}",` +
+      `${typeJson(script, network)},` +
       `"spent_txid":${spender === undefined ? 'null' : `"${spender.txid}"`},` +
       `"spent_vin":${spender === undefined ? 'null' : String(spender.vin)},` +
       `"addresses":[${address === undefined ? '' : `{"address":"${address}","role":"recipient"}`}]${bytes.omitted()}}`

@@ -4,7 +4,7 @@ import { sumOf } from '../../../../../pipelines/chain/amount.js'
 import { movedOutputs } from '../../../../../pipelines/chain/moved.js'
 import type { Network } from '../../../../../pipelines/chain/networks.js'
 import { decodePrevouts } from '../../../../../pipelines/chain/prevout.js'
-import { scriptHash } from '../../../../../pipelines/chain/script.js'
+import { electrumHashOf, scriptHash, scriptType } from '../../../../../pipelines/chain/script.js'
 import { parseBody, parseTx, type Tx } from '../../../../../pipelines/chain/transaction.js'
 import type { Labels } from '../../definitions/labels.js'
 import type { Coin, ShownTx } from '../../mempool/shown-tx.js'
@@ -34,7 +34,7 @@ export type BriefAlert = WhaleAlert & { from_count?: number; to_count?: number }
 /** About the characters of senders and recipients for each byte of a body with what it spends. */
 const CHARACTERS_PER_BYTE = 3
 /** About the characters of a sender or recipient, and of an alert without them. */
-const CHARACTERS = { party: 110, alert: 250 }
+const CHARACTERS = { party: 150, alert: 250 }
 
 /** The fields of an alert that depend on the block, or on the mempool. */
 type TxFields = Pick<WhaleAlert, 'block_height' | 'timestamp' | 'is_dilithium'>
@@ -113,8 +113,14 @@ function parties(coins: readonly Coin[]): Party[] {
     .sort((one, other) => (one.value < other.value ? 1 : one.value > other.value ? -1 : 0))
 }
 
-const named = ({ hash, script, value }: Party, { network, labels }: Naming): WhaleParty => ({
-  address: addressOf(script, network) ?? null,
-  label: labels.ofScript(hash)?.label ?? null,
-  value: value.toString(),
-})
+function named({ hash, script, value }: Party, { network, labels }: Naming): WhaleParty {
+  const address = addressOf(script, network)
+  return {
+    address: address ?? null,
+    ...(address === undefined
+      ? { script: { script_type: scriptType(script, network), scripthash: electrumHashOf(script) } }
+      : {}),
+    label: labels.ofScript(hash)?.label ?? null,
+    value: value.toString(),
+  }
+}

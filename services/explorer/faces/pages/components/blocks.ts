@@ -29,9 +29,7 @@ export function projectedCard(page: PageContext, block: Static<typeof ProjectedB
     <a href="${to('/mempool')}">
       ${fill(fullness(page, block.totalWeight))}
       <strong>${index === 0 ? t.front.next : t.front.nextIn(f.number(index + 1))}</strong>
-      <span
-        >${t.mempool.rates(f.number(block.minFeeRate), f.number(block.maxFeeRate))} ${t.words.perVbyte}</span
-      >
+      <span>${f.rate(t.mempool.rates(f.number(block.minFeeRate), f.number(block.maxFeeRate)))}</span>
       <span>${t.words.txs(f.number(block.txCount))}</span>
       <span>${f.size(block.totalVsize)}</span>
       <span class="miner">${f.plainAmount(block.totalFees)}</span>
@@ -66,7 +64,7 @@ export function feeHistogram({ t, f }: PageContext, buckets: readonly Static<typ
     </caption>
     <thead>
       <tr>
-        <th scope="col">${t.words.feeRate}</th>
+        <th scope="col">${t.words.feeRate}, ${f.rateUnit}</th>
         <td></td>
         <th scope="col" class="num">${t.words.transactions}</th>
         <th scope="col" class="num minor">${t.words.size}</th>

@@ -87,7 +87,7 @@ export const copyable = ({ t }: PageContext, text: string): Html =>
   >`
 
 /** Returns the beginning and the end of a hash, which its link shows completely. */
-const shortened = (text: string, start = 8, end = 6): Html =>
+export const shortened = (text: string, start = 8, end = 6): Html =>
   text.length <= start + end + 1
     ? html`${text}`
     : html`${text.slice(0, start)}<span class="cut">…</span>${text.slice(-end)}`
@@ -102,12 +102,7 @@ export const hashLink = ({ to }: PageContext, hash: string): Html =>
   html`<a class="hash" href="${to(`/block/${hash}`)}" title="${hash}">${shortened(hash, 4, 12)}</a>`
 
 /** Returns an address as a link, with its label if there is one. */
-export function addressLink(
-  { to, t }: PageContext,
-  address: string | null | undefined,
-  label?: string | null,
-): Html {
-  if (address === null || address === undefined) return html`<span class="soft">${t.words.noAddress}</span>`
+export function addressLink({ to }: PageContext, address: string, label?: string | null): Html {
   const href = to(`/address/${address}`)
   if (label !== null && label !== undefined)
     return html`<a class="label" href="${href}" title="${address}">${label}</a>`

@@ -9,18 +9,22 @@ import type {
 import type { BriefAlert } from '../../../core/reads/mempool/whale-rows.js'
 import type { TxDetail } from '../../../core/reads/read.js'
 import type { PageContext } from '../page.js'
-import { addressLink, blockLink, quantum, txLink } from './elements.js'
+import { blockLink, quantum, txLink } from './elements.js'
+import { partyLink, recipientLink, spentLink, storedText } from './scripts.js'
 import { table } from './table.js'
 
 /** The number of inputs and of outputs that a list shows of a transaction. */
 const SHOWN = 5
+
+/** The number of bytes of a script that a card needs: of a Dilithium key, or of a multisig script with several plain keys. */
+const MAX_SCRIPT = 1_536
 
 /** The parts of a transaction that its card shows. */
 export const CARD: TxDetail = {
   inputs: { from: 0, count: SHOWN },
   outputs: { from: 0, count: SHOWN },
   witness: false,
-  maxBytes: 128,
+  maxBytes: MAX_SCRIPT,
 }
 
 /** Returns a transaction of a list, with the beginning of its inputs and outputs. */
@@ -50,24 +54,20 @@ export function transactionCard(page: PageContext, tx: Transaction): Html {
 }
 
 /** Returns the fee rate of a transaction, rounded to two decimals. */
-export const feeRateOf = (
-  { f, t }: PageContext,
-  { fee, vsize }: Pick<Transaction, 'fee' | 'vsize'>,
-): string => `${f.number((Number(fee) / vsize).toFixed(2))} ${t.words.perVbyte}`
+export const feeRateOf = ({ f }: PageContext, { fee, vsize }: Pick<Transaction, 'fee' | 'vsize'>): string =>
+  f.rate(f.number((Number(fee) / vsize).toFixed(2)))
 
-const inputOf = (page: PageContext, { address, value, prev_txid }: Input): Html =>
-  prev_txid === null
+const inputOf = (page: PageContext, input: Input): Html =>
+  input.prev_txid === null
     ? html`<li><span class="soft">${page.t.tx.newCoins}</span></li>`
-    : html`<li>${addressLink(page, address)}${value === null ? undefined : page.f.amount(value)}</li>`
+    : html`<li>
+        ${spentLink(page, input, MAX_SCRIPT)}${input.value === null ? undefined : page.f.amount(input.value)}
+      </li>`
 
 const outputOf = (page: PageContext, output: Output): Html =>
-  html`<li>${recipient(page, output)}${page.f.amount(output.value)}</li>`
-
-/** Returns whom an output pays. */
-export const recipient = (page: PageContext, { addresses, script_type }: Output): Html =>
-  script_type === 'nulldata'
-    ? html`<span class="soft">OP_RETURN</span>`
-    : addressLink(page, addresses[0]?.address)
+  html`<li>
+    <span>${recipientLink(page, output, MAX_SCRIPT)}${storedText(output)}</span>${page.f.amount(output.value)}
+  </li>`
 
 /** Returns unconfirmed transactions as a table. */
 export function mempoolTable(page: PageContext, caption: string, items: readonly MempoolTransaction[]): Html {
@@ -77,15 +77,15 @@ export function mempoolTable(page: PageContext, caption: string, items: readonly
     [
       { title: t.words.transaction },
       { title: t.words.age, isMinor: true },
-      { title: t.words.value, isNumber: true },
-      { title: t.words.feeRate, isNumber: true },
+      { title: f.inCoins(t.words.value), isNumber: true },
+      { title: f.rateUnit, isNumber: true },
     ],
     items.map((tx) => ({
       key: `m-${tx.txid}`,
       cells: [
         html`${txLink(page, tx.txid)} ${tx.is_dilithium ? quantum(page) : undefined}`,
         f.age(tx.first_seen),
-        f.amount(tx.value),
+        f.bare(tx.value),
         f.number(tx.effective_fee_rate),
       ],
     })),
@@ -98,7 +98,7 @@ export function largeTable(page: PageContext, caption: string, items: readonly B
   const party = ([first]: WhaleAlert['from'], count?: number): Part => {
     if (first === undefined) return undefined
     const more = count !== undefined && count > 1 ? html` <small>+${count - 1}</small>` : undefined
-    return html`${addressLink(page, first.address, first.label)}${more}`
+    return html`${partyLink(page, first)}${more}`
   }
   return table(
     caption,
@@ -107,7 +107,7 @@ export function largeTable(page: PageContext, caption: string, items: readonly B
       { title: t.words.block },
       { title: t.words.from, isMinor: true },
       { title: t.words.to, isMinor: true },
-      { title: t.words.amount, isNumber: true },
+      { title: f.inCoins(t.words.amount), isNumber: true },
     ],
     items.map((alert) => ({
       key: `w-${alert.txid}`,
@@ -116,7 +116,7 @@ export function largeTable(page: PageContext, caption: string, items: readonly B
         alert.block_height === null ? t.words.unconfirmed : blockLink(page, alert.block_height),
         party(alert.from, alert.from_count),
         party(alert.to, alert.to_count),
-        f.amount(alert.value),
+        f.bare(alert.value),
       ],
     })),
   )

@@ -2,13 +2,16 @@ import type { Messages } from './en.js'
 
 const n = (count: string, one: string, many: string): string => `${count} ${count === '1' ? one : many}`
 
+const alternatives = new Intl.ListFormat('de', { type: 'disjunction' })
+const either = (items: readonly string[]): string => alternatives.format(items)
+
 /** All words of the pages in German. */
 export const de: Messages = {
   lang: 'de',
   languageName: 'Deutsch',
   bar: {
     search: 'Suchen',
-    searchFor: 'Höhe, Hash, Adresse oder Name',
+    searchFor: 'Höhe, Hash, Adresse, Schlüssel oder Name',
     typeToSearch: 'Tippen, um zu suchen.',
     nothingFound: 'Nichts gefunden.',
     results: 'gefunden. ↑ ↓ wählt aus, Eingabe öffnet.',
@@ -38,7 +41,9 @@ export const de: Messages = {
   live: { live: 'Live', lost: 'Verbindung unterbrochen. Sie wird neu aufgebaut …', updated: 'Aktualisiert' },
   site: {
     name: 'Headwater',
-    about: 'Blöcke, Transaktionen und Adressen der Kette, live und auf die kleinste Einheit genau.',
+    about: (chain) =>
+      `Blöcke, Transaktionen und Adressen von ${chain}, live und auf die kleinste Einheit genau.`,
+    chain: 'dieser Kette',
     footer: 'Alle Zahlen sind exakt, beschreiben einen Zustand der Kette und gleichen denen der API.',
     json: 'Diese Seite als JSON',
   },
@@ -61,6 +66,7 @@ export const de: Messages = {
     value: 'Wert',
     amount: 'Betrag',
     address: 'Adresse',
+    script: 'Skript',
     balance: 'Guthaben',
     share: 'Anteil',
     rank: 'Rang',
@@ -91,8 +97,6 @@ export const de: Messages = {
     noSuchPage: (page, pages) => `Seite ${page} gibt es nicht: Die letzte ist ${pages}.`,
     more: (count) => `${count} weitere`,
     txs: (count) => n(count, 'Transaktion', 'Transaktionen'),
-    perVbyte: '/vB',
-    perVirtualByte: 'je virtuellem Byte',
   },
   front: {
     title: 'Die Kette, live',
@@ -177,6 +181,7 @@ export const de: Messages = {
     inputsOf: (count) => n(count, 'Eingang', 'Eingänge'),
     outputsOf: (count) => n(count, 'Ausgang', 'Ausgänge'),
   },
+  script: { multisig: (required, keys) => `${required}-von-${keys}-Multisig` },
   address: {
     title: 'Adresse',
     balance: 'Guthaben',
@@ -186,6 +191,10 @@ export const de: Messages = {
     unspent: 'Nicht ausgegebene Ausgänge',
     firstSeen: 'Zuerst gesehen',
     scriptType: 'Art des Skripts',
+    scriptHash: 'Skript-Hash',
+    scriptHex: 'Skript, hexadezimal',
+    keys: 'Öffentliche Schlüssel',
+    ofKey: 'Weitere Skripte dieses öffentlichen Schlüssels',
     other: 'Andere Schreibweise',
     otherHint: 'Beide Schreibweisen bezeichnen dieselbe Adresse.',
     history: 'Verlauf',
@@ -338,19 +347,23 @@ export const de: Messages = {
   search: {
     title: 'Suche',
     examples:
-      'Sie können nach der Höhe eines Blocks suchen, nach dem Hash eines Blocks oder einer Transaktion, nach einer Adresse oder einem Namen.',
+      'Sie können nach der Höhe eines Blocks suchen, nach dem Hash eines Blocks oder einer Transaktion, nach einer Adresse, einem öffentlichen Schlüssel, einem Skript oder dessen Hash oder nach einem Namen.',
     height: (height) => `Block ${height}`,
     future: (height, tip) => `Block ${height} gibt es noch nicht. Der neueste ist ${tip}.`,
     hashLength: (length) => `Ein Hash hat 64 Zeichen, dies sind ${length}.`,
     hashUnknown:
-      'Kein Block und keine Transaktion hat diesen Hash. Eine eben gesendete Transaktion erscheint nach einigen Sekunden.',
+      'Kein Block, keine Transaktion und kein Skript hat diesen Hash. Eine eben gesendete Transaktion erscheint nach einigen Sekunden.',
     notHex: (sign) =>
       `Dies ist so lang wie ein Hash, aber „${sign}“ ist keine hexadezimale Ziffer (0–9, a–f).`,
+    keyUnknown:
+      'Dies ist ein öffentlicher Schlüssel, aber die Kette hat weder ihn noch eine seiner Adressen je gesehen.',
+    scriptUnknown:
+      'Nichts hat diesen hexadezimalen Wert: Ein Hash hat 64 Ziffern, und keine Ausgabe hat ein Skript aus diesen Bytes.',
     addressUnknown: 'Dies ist eine gültige Adresse, aber die Kette hat sie noch nie gesehen.',
     checksum:
       'Dies sieht wie eine Adresse aus, aber die Prüfsumme ist falsch. Wahrscheinlich fehlt ein Zeichen oder ist vertippt.',
-    otherChain: (prefix) =>
-      `Dies ist eine Adresse einer anderen Kette. Adressen dieser Kette beginnen mit ${prefix}.`,
+    otherChain: (others, own, beginnings) =>
+      `Dies ist eine Adresse von ${either(others)}. Dieser Explorer zeigt ${own}, dessen Adressen mit ${either(beginnings)} beginnen.`,
     unknown: (query) => `„${query}“ ist weder Höhe, Hash, Adresse noch Anfang eines Namens.`,
     negative: 'Höhen beginnen bei 0.',
     tooLong: 'Das ist zu lang: eine Adresse, das Längste, wonach man suchen kann, hat 90 Zeichen.',
@@ -363,7 +376,7 @@ export const de: Messages = {
       'Diesen Block gibt es nicht. Er gehört vielleicht zu einer anderen Kette oder ist noch nicht gefunden.',
     noTransaction:
       'Diese Transaktion gibt es nicht. Wurde sie eben gesendet, erscheint sie hier, sobald der Knoten sie hat. Wurde sie ersetzt oder ist sie verfallen, ist sie fort.',
-    noAddress: 'Diese Adresse hat noch nie etwas empfangen.',
+    noAddress: 'Diese Adresse oder dieses Skript hat noch nie etwas empfangen.',
     invalid: 'Diese Adresse kann nicht stimmen',
     syncing: 'Der Index ist noch nicht vollständig',
     syncingText: (indexed, node) =>

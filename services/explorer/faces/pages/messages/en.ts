@@ -3,11 +3,14 @@ import { ENGLISH } from '../../../../design/bar.js'
 const n = (count: number | string, one: string, many: string): string =>
   `${String(count)} ${String(count) === '1' ? one : many}`
 
+const alternatives = new Intl.ListFormat('en-GB', { type: 'disjunction' })
+const either = (items: readonly string[]): string => alternatives.format(items)
+
 /** All words of the pages in English. Other languages have exactly these entries, which the compiler checks. */
 export const en = {
   lang: 'en',
   languageName: 'English',
-  bar: { ...ENGLISH, searchFor: 'Height, hash, address or label' },
+  bar: { ...ENGLISH, searchFor: 'Height, hash, address, public key or label' },
   nav: {
     home: 'Overview',
     blocks: 'Blocks',
@@ -31,7 +34,9 @@ export const en = {
   live: { live: 'Live', lost: 'Connection lost. Reconnecting …', updated: 'Updated' },
   site: {
     name: 'Headwater',
-    about: 'Blocks, transactions and addresses of the chain, live and exact to the last base unit.',
+    about: (chain: string) =>
+      `Blocks, transactions and addresses of ${chain}, live and exact to the last base unit.`,
+    chain: 'the chain',
     footer: 'Figures are exact, of one state of the chain, and equal to the API’s.',
     json: 'This page as JSON',
   },
@@ -54,6 +59,7 @@ export const en = {
     value: 'Value',
     amount: 'Amount',
     address: 'Address',
+    script: 'Script',
     balance: 'Balance',
     share: 'Share',
     rank: 'Rank',
@@ -84,8 +90,6 @@ export const en = {
     noSuchPage: (page: string, pages: string) => `There is no page ${page}: the last one is ${pages}.`,
     more: (count: string) => `${count} more`,
     txs: (count: string) => n(count, 'transaction', 'transactions'),
-    perVbyte: '/vB',
-    perVirtualByte: 'per virtual byte',
   },
   front: {
     title: 'The chain, live',
@@ -168,6 +172,7 @@ export const en = {
     inputsOf: (count: string) => n(count, 'input', 'inputs'),
     outputsOf: (count: string) => n(count, 'output', 'outputs'),
   },
+  script: { multisig: (required: string, keys: string) => `${required}-of-${keys} multisig` },
   address: {
     title: 'Address',
     balance: 'Balance',
@@ -177,6 +182,10 @@ export const en = {
     unspent: 'Unspent outputs',
     firstSeen: 'First seen',
     scriptType: 'Script type',
+    scriptHash: 'Script hash',
+    scriptHex: 'Script, hexadecimal',
+    keys: 'Public keys',
+    ofKey: 'Other scripts of this public key',
     other: 'Other spelling',
     otherHint: 'Both spellings name the same address.',
     history: 'History',
@@ -329,20 +338,23 @@ export const en = {
   search: {
     title: 'Search',
     examples:
-      'You can search for a block height, the hash of a block or a transaction, an address, or a label.',
+      'You can search for a block height, the hash of a block or a transaction, an address, a public key, a script or its hash, or a label.',
     height: (height: string) => `Block ${height}`,
     future: (height: string, tip: string) =>
       `Block ${height} does not exist yet. The newest block is ${tip}.`,
     hashLength: (length: string) => `A hash has 64 characters, this has ${length}.`,
     hashUnknown:
-      'No block and no transaction has this hash. A transaction that was just sent appears after a few seconds.',
+      'No block, no transaction and no script has this hash. A transaction that was just sent appears after a few seconds.',
     notHex: (sign: string) =>
       `This has the length of a hash, but “${sign}” is not a hexadecimal digit (0–9, a–f).`,
+    keyUnknown: 'This is a public key, but the chain has seen neither it nor one of its addresses.',
+    scriptUnknown:
+      'Nothing has this hexadecimal value: a hash has 64 digits, and no output has a script of these bytes.',
     addressUnknown: 'This is a valid address, but the chain has never seen it.',
     checksum:
       'This looks like an address, but its checksum is wrong. Probably a character is mistyped or missing.',
-    otherChain: (prefix: string) =>
-      `This is an address of another chain. Addresses of this one begin with ${prefix}.`,
+    otherChain: (others: readonly string[], own: string, beginnings: readonly string[]) =>
+      `This is an address of ${either(others)}. This explorer shows ${own}, whose addresses begin with ${either(beginnings)}.`,
     unknown: (query: string) =>
       `“${query}” is neither a height, a hash, an address nor the beginning of a label.`,
     negative: 'Heights begin at 0.',
@@ -355,7 +367,7 @@ export const en = {
     noBlock: 'There is no such block. It may belong to another chain, or not be mined yet.',
     noTransaction:
       'There is no such transaction. If it was just sent, it appears here as soon as the node has it. If it was replaced or expired, it is gone.',
-    noAddress: 'This address has never received anything.',
+    noAddress: 'This address or script has never received anything.',
     invalid: 'This address cannot be right',
     syncing: 'The index is not complete yet',
     syncingText: (indexed: string, node: string) =>

@@ -1,11 +1,15 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { addressOf, decodeAddress, isDilithiumScript } from '../../../../../pipelines/chain/address.js'
+import { otherKeyScripts } from '../../../../../pipelines/chain/keys/public-key.js'
 import { COINBASE_MATURITY, type Network } from '../../../../../pipelines/chain/networks.js'
+import { electrumHashOf, keyOf, multisigOf, scriptType } from '../../../../../pipelines/chain/script.js'
 import { html, type Html } from '../../../../design/html.js'
 import { address as addressArgument, page } from '../../../core/reads/arguments.js'
 import { addressSummary, addressTransactions, addressUtxos } from '../../../core/reads/addresses/addresses.js'
-import { scriptOf } from '../../../core/reads/script.js'
-import { type AddressSummary } from '../../../core/reads/shapes.js'
+import { addressSummaries } from '../../../core/reads/addresses/summary.js'
+import { NotFound } from '../../../core/reads/read.js'
+import { multisigField, requestedScript } from '../../../core/reads/script.js'
+import type { AddressSummary } from '../../../core/reads/shapes.js'
 import { chart } from '../components/chart.js'
 import {
   badge,
@@ -13,12 +17,15 @@ import {
   copyable,
   facts,
   paged,
+  payload,
   quantum,
   section,
+  shortened,
   stat,
   stats,
   txLink,
 } from '../components/elements.js'
+import { ownerLink, scriptName } from '../components/scripts.js'
 import { qrCode } from '../components/qr.js'
 import { table } from '../components/table.js'
 import { balances } from '../series.js'
@@ -26,30 +33,42 @@ import { declarePage, type PageContext } from '../page.js'
 
 const ITEMS = 25
 const show = Type.Union([Type.Literal('history'), Type.Literal('utxos')], { default: 'history' })
+type Tab = Static<typeof show>
 
+/** The page of an address, of a script without one, or of a public key with the addresses that it has. */
 export const address = declarePage({
   name: 'address',
   path: '/address/:address',
   args: { address: addressArgument, page, show },
-  async view(context, { address, page, show }) {
-    const { t, f, to, read, network, definitions } = context
-    const summary = await read(addressSummary, { address })
-    const [list, series] = await Promise.all([
-      show === 'history' ? history(context, address, page) : unspent(context, address, page),
-      balances(context, address),
-    ])
-    const requested = scriptOf(context, address)
-    const label = definitions.labels.ofScript(requested?.scriptHash ?? '')
-    const other = network === undefined || !summary.isDilithium ? undefined : otherSpelling(address, network)
-    const isProtected = requested !== undefined && isDilithiumScript(requested.script, requested.network)
-    const { unconfirmed } = summary
+  async view(context, { address: requested, page, show }) {
+    const { t, definitions } = context
+    const named = await requestedScript(context, requested)
+    const { script, network, address } = named
+    const key = script && keyOf(script, network)
+    const addresses = key === undefined ? [] : await addressesOf(context, key, network)
+    const summary = await context
+      .read(addressSummary, { address: requested })
+      .catch((error: unknown): undefined => {
+        // The key itself was paid to by none of its scripts, or by one of its addresses alone.
+        const isUsed = addresses.some(({ balance }) => balance !== undefined)
+        if (!(error instanceof NotFound) || !isUsed) throw error
+      })
+    const label = definitions.labels.ofScript(named.scriptHash)
+    const kind = script === undefined || address !== null ? t.address.title : nameOf(context, script, network)
+    const isProtected = script !== undefined && isDilithiumScript(script, network)
+    const other =
+      summary?.isDilithium === true && address !== null ? otherSpelling(address, network) : undefined
+    const shown = address ?? key?.toString('hex') ?? summary?.scripthash ?? requested
+    const ofSummary =
+      summary &&
+      (await Promise.all([figures(context, summary, requested), coins(context, requested, { page, show })]))
     const body = html`<header class="top with-code">
         <div>
           <h1>
-            ${label?.label ?? t.address.title} ${summary.isDilithium ? quantum(context) : undefined}
+            ${label?.label ?? kind} ${summary?.isDilithium === true ? quantum(context) : undefined}
             ${label?.verified === true ? badge('good', t.words.verified) : undefined}
           </h1>
-          ${copyable(context, address)}
+          ${copyable(context, shown)}
           ${facts([
             [t.address.label, label === undefined ? undefined : labelOf(label)],
             [
@@ -60,52 +79,143 @@ export const address = declarePage({
             ],
             [
               t.address.scriptType,
-              html`${summary.script_type}
-              ${isProtected ? html`<small>${t.address.protected}</small>` : undefined}`,
+              script &&
+                html`<code>${scriptType(script, network)}</code>
+                  ${isProtected ? html`<small>${t.address.protected}</small>` : undefined}`,
             ],
+            [t.address.keys, script && keysOf(context, script, network)],
           ])}
         </div>
-        ${qrCode(address, t.address.qr)}
+        ${address === null ? undefined : qrCode(address, t.address.qr)}
       </header>
-      ${stats([
-        stat(
-          t.address.balance,
-          f.amount(summary.balance),
-          unconfirmed.tx_count === 0
-            ? undefined
-            : html`${f.amount(unconfirmed.balance_change, true)} ${t.words.unconfirmed}`,
-        ),
-        stat(t.address.received, f.amount(summary.total_received)),
-        stat(t.address.sent, f.amount(summary.total_sent)),
-        stat(t.address.transactions, f.number(summary.tx_count), firstSeenNote(context, summary)),
-        stat(t.address.unspent, f.number(summary.unspent_count)),
-      ])}
-      ${series === undefined ? undefined : section(t.address.balanceOverTime, chart(context, series))}
-      <nav class="tabs-bar">
-        <a href="${to(`/address/${address}`)}" ${show === 'history' ? html` aria-current="page"` : undefined}
-          >${t.address.history}</a
-        >
-        <a
-          href="${to(`/address/${address}`)}?show=utxos"
-          ${show === 'utxos' ? html` aria-current="page"` : undefined}
-          >${t.address.utxos}</a
-        >
-      </nav>
-      ${list}`
-    const title = label?.label ?? `${t.address.title} ${address.slice(0, 10)}…${address.slice(-6)}`
-    return { title, body, channels: ['mempool'], json: `/address/${address}` }
+      ${ofSummary?.[0]}
+      ${addresses.length === 0 ? undefined : section(t.address.ofKey, addressTable(context, addresses))}
+      ${ofSummary?.[1]} ${script === undefined ? undefined : scriptDetails(context, script)}`
+    const title =
+      label?.label ?? `${kind} ${shown.length <= 20 ? shown : `${shown.slice(0, 10)}…${shown.slice(-6)}`}`
+    return { title, body, channels: ['mempool'], json: `/address/${requested}` }
   },
 })
+
+const nameOf = (context: PageContext, script: Buffer, network: Network): string =>
+  scriptName(context, {
+    script_pub_key: script.toString('hex'),
+    script_type: scriptType(script, network),
+    ...multisigField(script, network),
+  })
+
+async function figures(context: PageContext, summary: AddressSummary, requested: string): Promise<Html> {
+  const { t, f } = context
+  const { unconfirmed } = summary
+  const series = await balances(context, requested)
+  return html`${stats([
+    stat(
+      t.address.balance,
+      f.amount(summary.balance),
+      unconfirmed.tx_count === 0
+        ? undefined
+        : html`${f.amount(unconfirmed.balance_change, true)} ${t.words.unconfirmed}`,
+    ),
+    stat(t.address.received, f.amount(summary.total_received)),
+    stat(t.address.sent, f.amount(summary.total_sent)),
+    stat(t.address.transactions, f.number(summary.tx_count), firstSeenNote(context, summary)),
+    stat(t.address.unspent, f.number(summary.unspent_count)),
+  ])}
+  ${series === undefined ? undefined : section(t.address.balanceOverTime, chart(context, series))}`
+}
+
+/** Returns the transactions or the unspent outputs of a script, with the links to both. */
+async function coins(
+  context: PageContext,
+  requested: string,
+  { page, show }: { readonly page: number; readonly show: Tab },
+): Promise<Html> {
+  const { t, to } = context
+  const list = await (show === 'history' ? history : unspent)(context, requested, page)
+  const path = to(`/address/${requested}`)
+  const current = (tab: Tab): Html | undefined => (show === tab ? html` aria-current="page"` : undefined)
+  return html`<nav class="tabs-bar">
+      <a href="${path}" ${current('history')}>${t.address.history}</a>
+      <a href="${path}?show=utxos" ${current('utxos')}>${t.address.utxos}</a>
+    </nav>
+    ${list}`
+}
+
+/** A script of a public key, as the page of the key lists it. */
+interface KeyAddress {
+  readonly script: Buffer
+  readonly network: Network
+  /** Base units; undefined if the chain has never seen the script. */
+  readonly balance: string | undefined
+  readonly transactions: number
+}
+
+/** Returns the scripts besides its own that a public key can spend alone. */
+async function addressesOf(context: PageContext, key: Buffer, network: Network): Promise<KeyAddress[]> {
+  const scripts = otherKeyScripts(key, network)
+  if (scripts.length === 0) return []
+  const { items } = await context.read(addressSummaries, {
+    addresses: scripts.map((script) => script.toString('hex')),
+  })
+  return scripts.map((script, index) => {
+    const summary = items[index]?.summary
+    return { script, network, balance: summary?.balance, transactions: summary?.tx_count ?? 0 }
+  })
+}
+
+function addressTable(context: PageContext, addresses: readonly KeyAddress[]): Html {
+  const { t, f } = context
+  const columns = [
+    { title: t.words.address },
+    { title: t.address.scriptType, isMinor: true },
+    { title: f.inCoins(t.words.balance), isNumber: true },
+    { title: t.words.transactions, isNumber: true },
+  ]
+  const rows = addresses.map(({ script, network, balance, transactions }) => ({
+    cells: [
+      ownerLink(context, {
+        address: addressOf(script, network) ?? null,
+        script_type: scriptType(script, network),
+        script_pub_key: script.toString('hex'),
+      }),
+      html`<code>${scriptType(script, network)}</code>`,
+      balance === undefined ? '' : f.bare(balance),
+      f.number(transactions),
+    ],
+  }))
+  return table(t.address.ofKey, columns, rows)
+}
+
+/** Returns the keys of a multisig script as links; undefined for other scripts. */
+function keysOf({ to }: PageContext, script: Buffer, network: Network): Html | undefined {
+  const multisig = multisigOf(script, network)
+  return (
+    multisig &&
+    html`${multisig.keys.map((key) => {
+      const hex = key.toString('hex')
+      return html`<div>
+        <a class="hash" href="${to(`/address/${hex}`)}" title="${hex}">${shortened(hex, 10, 6)}</a>
+      </div>`
+    })}`
+  )
+}
+
+const scriptDetails = (context: PageContext, script: Buffer): Html =>
+  html`<details class="more">
+    <summary>${context.t.words.script}</summary>
+    ${facts([
+      [context.t.address.scriptHash, copyable(context, electrumHashOf(script))],
+      [context.t.address.scriptHex, payload(null, script.toString('hex'))],
+    ])}
+  </details>`
 
 const labelOf = ({ label, category, url }: { label: string; category: string; url: string | null }): Html =>
   url === null
     ? html`${label} <small>${category}</small>`
     : html`<a href="${url}" rel="noopener noreferrer nofollow">${label}</a> <small>${category}</small>`
 
-const firstSeenNote = (
-  { t, f }: PageContext,
-  { first_seen }: Static<typeof AddressSummary>,
-): Html | undefined => (first_seen === null ? undefined : html`${t.address.firstSeen} ${f.date(first_seen)}`)
+const firstSeenNote = ({ t, f }: PageContext, { first_seen }: AddressSummary): Html | undefined =>
+  first_seen === null ? undefined : html`${t.address.firstSeen} ${f.date(first_seen)}`
 
 /** Returns the address of the page's script in the spelling that was not requested; undefined if there is only one spelling. */
 function otherSpelling(address: string, network: Network): string | undefined {
@@ -128,7 +238,7 @@ async function history(context: PageContext, address: string, page: number): Pro
     { title: t.words.transaction },
     { title: t.words.block },
     { title: t.words.time, isMinor: true },
-    { title: t.address.change, isNumber: true },
+    { title: f.inCoins(t.address.change), isNumber: true },
   ]
   const rows = answer.items.map((item) => ({
     id: `t-${item.txid}`,
@@ -137,7 +247,7 @@ async function history(context: PageContext, address: string, page: number): Pro
       item.block_height === null ? badge('wait', t.words.unconfirmed) : blockLink(context, item.block_height),
       f.time(item.timestamp),
       html`<span class="${item.value_change.startsWith('-') ? 'minus' : 'plus'}"
-        >${f.amount(item.value_change, true)}</span
+        >${f.bare(item.value_change, true)}</span
       >`,
     ],
   }))
@@ -161,7 +271,7 @@ async function unspent(context: PageContext, address: string, page: number): Pro
   const columns = [
     { title: t.words.transaction },
     { title: t.words.block },
-    { title: t.words.value, isNumber: true },
+    { title: f.inCoins(t.words.value), isNumber: true },
   ]
   const rows = answer.items.map((item) => ({
     id: `u-${item.txid}-${String(item.vout)}`,
@@ -169,7 +279,7 @@ async function unspent(context: PageContext, address: string, page: number): Pro
       html`${txLink(context, item.txid)}:${item.vout}
       ${item.is_coinbase && item.block_height !== null ? badge('plain', t.address.coinbase(f.number(item.block_height + COINBASE_MATURITY))) : undefined}`,
       item.block_height === null ? badge('wait', t.words.unconfirmed) : blockLink(context, item.block_height),
-      f.amount(item.value),
+      f.bare(item.value),
     ],
   }))
   const { total, limit } = answer

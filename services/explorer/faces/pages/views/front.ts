@@ -11,6 +11,7 @@ import type { ProjectedBlock, StatsSummary } from '../../../core/reads/shapes.js
 import { blockCard, feeHistogram, projectedCard } from '../components/blocks.js'
 import { empty, heading, searchForm, section, stat, stats } from '../components/elements.js'
 import { largeTable, mempoolTable } from '../components/transactions.js'
+import { aboutOf } from '../layout.js'
 import { declarePage, type PageContext } from '../page.js'
 
 const BLOCKS = 7
@@ -35,7 +36,7 @@ export const front = declarePage({
   path: '/',
   args: {},
   async view(page) {
-    const { t, f, to, read } = page
+    const { t, f, to, read, network } = page
     const [state, { items }, pool, newest, coins, adoption, large, hashes, next] = await Promise.all([
       read(summary, {}),
       read(blocks, { limit: BLOCKS }),
@@ -49,7 +50,8 @@ export const front = declarePage({
     ])
     const projected = (next.items.length === 0 ? [EMPTY_BLOCK] : [...next.items]).reverse()
     const percent = percentOf(BigInt(coins.circulatingSupply), BigInt(coins.maxSupply), 2)
-    const body = html`${heading(t.front.title, notices(page, state) ?? t.site.about)} ${searchForm(page)}
+    const body = html`${heading(t.front.title, notices(page, state) ?? aboutOf(t, network))}
+      ${searchForm(page)}
       <section class="part">
         <h2>${t.front.latestBlocks}<a class="all" href="${to('/blocks')}">${t.words.all}</a></h2>
         <ol class="cubes">
@@ -66,11 +68,13 @@ export const front = declarePage({
         ),
         stat(t.front.difficulty, f.short(state.difficulty)),
         stat(t.front.supply, f.plainAmount(coins.circulatingSupply), t.front.ofMaximum(f.percent(percent))),
-        stat(
-          t.front.quantum,
-          f.percent(adoption.dilithiumTxPercent),
-          t.quantum.of(f.number(adoption.dilithiumTransactions), f.number(adoption.totalTransactions)),
-        ),
+        network?.dilithium === undefined
+          ? undefined
+          : stat(
+              t.front.quantum,
+              f.percent(adoption.dilithiumTxPercent),
+              t.quantum.of(f.number(adoption.dilithiumTransactions), f.number(adoption.totalTransactions)),
+            ),
       ])}
       <div class="columns">
         ${section(t.front.feeRates, feeHistogram(page, pool.feeHistogram), { href: to('/mempool'), text: t.nav.mempool })}

@@ -24,9 +24,9 @@ export const mempool = declarePage({
     </ol>`
     const estimates = stats([
       ...fees.items.map(({ blocks, feeRate }) =>
-        stat(t.mempool.withinBlocks(f.number(blocks)), f.number(feeRate), t.words.perVirtualByte),
+        stat(t.mempool.withinBlocks(f.number(blocks)), f.number(feeRate), f.rateUnit),
       ),
-      stat(t.mempool.minimum, f.number(fees.minimumFeeRate), t.words.perVirtualByte),
+      stat(t.mempool.minimum, f.number(fees.minimumFeeRate), f.rateUnit),
     ])
     const body = html`${heading(t.mempool.title, t.mempool.about)}
     ${stats([

@@ -24,7 +24,7 @@ export const supply = declarePage({
     const columns = [
       { title: t.words.rank, isNumber: true },
       { title: t.words.address },
-      { title: t.words.balance, isNumber: true },
+      { title: f.inCoins(t.words.balance), isNumber: true },
       { title: t.words.share, isNumber: true, isMinor: true },
       { title: t.words.transactions, isNumber: true, isMinor: true },
     ]
@@ -34,7 +34,7 @@ export const supply = declarePage({
         f.number(item.rank),
         html`${addressLink(context, item.address, item.label)}
         ${item.isDilithium ? quantum(context) : undefined}`,
-        f.amount(item.balance),
+        f.bare(item.balance),
         html`${f.percent(item.percentage)}${share(Number(item.percentage))}`,
         f.number(item.tx_count),
       ],

@@ -6,7 +6,6 @@ import { transaction as transactionRead } from '../../../core/reads/chain/transa
 import { textOf } from '../../../core/reads/chain/op-returns.js'
 import type { Input, Output, Transaction } from '../../../core/reads/shapes.js'
 import {
-  addressLink,
   badge,
   blockLink,
   copyable,
@@ -19,7 +18,8 @@ import {
   txLink,
 } from '../components/elements.js'
 import { flow, type Ribbon } from '../components/flow.js'
-import { feeRateOf, recipient } from '../components/transactions.js'
+import { recipientLink, spentLink } from '../components/scripts.js'
+import { feeRateOf } from '../components/transactions.js'
 import { declarePage, type PageContext } from '../page.js'
 
 /** The sizes of a Dilithium2 signature, without and with its sighash byte. */
@@ -113,7 +113,7 @@ function feeRates(context: PageContext, tx: Transaction): string {
   const { fee_rate, effective_fee_rate: effective } = tx
   return effective === undefined || effective === fee_rate
     ? own
-    : `${own}; ${t.tx.withPackage(f.number(effective))}`
+    : `${own}; ${t.tx.withPackage(f.rate(f.number(effective)))}`
 }
 
 function diagram(context: PageContext, tx: Transaction): Html | undefined {
@@ -157,7 +157,7 @@ function inputItem(context: PageContext, input: Input): Html {
     <div>
       <a class="from" href="${to(`/tx/${input.prev_txid}`)}" title="${input.prev_txid}:${input.prev_vout}"
         >${input.vin}</a
-      >${addressLink(context, input.address)}${input.value === null ? undefined : f.amount(input.value)}
+      >${spentLink(context, input, MAX_SCRIPT)}${input.value === null ? undefined : f.amount(input.value)}
     </div>
     ${size === 0 ? undefined : html`<p>${quantum(context, t.tx.signature(`${f.number(size)} ${t.words.bytes}`))}</p>`}
   </li>`
@@ -187,7 +187,10 @@ function outputItem(context: PageContext, output: Output, tx: Transaction): Html
           ${txLink(context, spender)}${spender === unconfirmed ? ` (${t.words.unconfirmed})` : undefined}</small
         >`
   return html`<li>
-    <div><span class="from">${output.vout}</span>${recipient(context, output)}${f.amount(output.value)}</div>
+    <div>
+      <span class="from">${output.vout}</span
+      >${recipientLink(context, output, MAX_SCRIPT)}${f.amount(output.value)}
+    </div>
     ${data}
     <p class="about"><small>${output.script_type}</small>${spent}</p>
   </li>`

@@ -96,7 +96,8 @@ describe('arguments', () => {
 
   it('requires q, of 1 to 100 characters that are not all spaces', () => {
     const { args } = readAt('/search')
-    const message = 'q must be 1 to 100 characters, not all of them spaces; a URL may have 380'
+    const message =
+      'q must be 1 to 100 characters, not all of them spaces; a URL, a public key or a script may have 380'
     for (const q of [undefined, '', '  ', '\t\n\u3000', 'x'.repeat(381)])
       expect(() => parseArguments(args, () => q)).toThrow(message)
     expect(parseArguments(args, () => 'x'.repeat(100))).toEqual({ q: 'x'.repeat(100) })

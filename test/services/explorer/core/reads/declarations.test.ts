@@ -31,6 +31,9 @@ function errorOf({ notFound }: Read, name: string, text: string): object | undef
     case 'txid':
       return missing
     case 'address':
+      // Any bytes are a script, but only those of an output are known.
+      if (/^(?:[\da-f]{2})+$/i.test(text)) return notFound === undefined ? undefined : missing
+      return malformed
     case 'cursor':
     case 'from':
     case 'to':

@@ -179,7 +179,9 @@ describe('GraphQL subscriptions', () => {
             ({ value }) => value.errors[0].message,
             (errors: unknown) => (errors as { message: string }[])[0]?.message,
           )
-      expect(await errorOf(['x'])).toBe('address must be a well-formed address of this chain')
+      expect(await errorOf(['x'])).toBe(
+        'address must be a well-formed address of this chain, a script hash, a public key or a script',
+      )
       expect(await errorOf([])).toBe('addresses must contain at least one address')
       const kept = changes([addresses('ab'), addresses('cd')])
       await kept.next()

@@ -11,6 +11,8 @@ import { toMessage } from '../../../../../services/explorer/faces/grpc/messages.
 const fieldsThatMayBeNull = Object.entries(SHAPES).flatMap(([shape, { properties }]) =>
   Object.entries(properties)
     .filter(([, property]) => notNull(property) !== property && !KindGuard.IsNull(property))
+    // A text that no answer had empty: it is null where it is empty.
+    .filter(([, property]) => property['presence'] !== 'implicit')
     .map(([key]) => [shape, key] as const),
 )
 

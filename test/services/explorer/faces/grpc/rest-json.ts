@@ -19,7 +19,8 @@ export function restJson(read: Read, { output }: DescMethod, response: Message):
 export function inRest(schema: TSchema, value: any): unknown {
   if (schema['anyOf']?.some((each: TSchema) => each['type'] === 'null')) {
     const [inner] = schema['anyOf'] as [TSchema]
-    return value === undefined ? null : inRest(inner, value)
+    const isNull = value === undefined || (schema['presence'] === 'implicit' && value === '')
+    return isNull ? null : inRest(inner, value)
   }
   if (schema['const'] !== undefined || schema['anyOf'] !== undefined) return nameIn(schema, value)
   switch (schema['type']) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { MAIN, REGTEST } from '../../../../../pipelines/chain/networks.js'
+import { BITCOIN_MAIN, MAIN, REGTEST } from '../../../../../pipelines/chain/networks.js'
 import { LANGUAGES, MESSAGES } from '../../../../../services/explorer/faces/pages/language.js'
 import { formatOf } from '../../../../../services/explorer/faces/pages/locales.js'
 import { explain } from '../../../../../services/explorer/faces/pages/query.js'
@@ -8,7 +8,7 @@ const ADDRESS = 'qcrt1qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqrehzm8'
 
 describe('a query that finds nothing', () => {
   const t = MESSAGES.en
-  const known = { t, f: formatOf('en-GB'), height: 1559, network: REGTEST }
+  const known = { t, f: formatOf('en-GB', REGTEST), height: 1559, network: REGTEST }
 
   it.each([
     ['-1', 'Heights begin at 0.'],
@@ -16,6 +16,8 @@ describe('a query that finds nothing', () => {
     ['ab'.repeat(31) + 'c', 'A hash has 64 characters, this has 63.'],
     ['ab'.repeat(32), t.search.hashUnknown],
     [`${'ab'.repeat(31)}xz`, 'This has the length of a hash, but “x” is not a hexadecimal digit (0–9, a–f).'],
+    [`02${'ab'.repeat(32)}`, t.search.keyUnknown],
+    [`51${'ab'.repeat(32)}`, t.search.scriptUnknown],
     [ADDRESS, t.search.addressUnknown],
     [`${ADDRESS.slice(0, -1)}9`, t.search.checksum],
     ['mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfx', t.search.checksum],
@@ -26,13 +28,18 @@ describe('a query that finds nothing', () => {
   })
 
   it('that is an address of another chain is recognised', () => {
-    expect(explain(ADDRESS, { ...known, network: MAIN })).toBe(t.search.otherChain('qbtc1, dbtc1'))
+    expect(explain(ADDRESS, { ...known, network: MAIN })).toBe(
+      'This is an address of BTQ regtest. This explorer shows BTQ, whose addresses begin with qbtc1, dbtc1, X, w or x.',
+    )
+    expect(explain('tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx', { ...known, network: BITCOIN_MAIN })).toBe(
+      'This is an address of Bitcoin testnet4, Bitcoin testnet3 or Bitcoin signet. This explorer shows Bitcoin, whose addresses begin with bc1, 1 or 3.',
+    )
   })
 
   it('is explained in every language', () => {
     for (const language of LANGUAGES) {
       const words = MESSAGES[language]
-      const sentence = explain('x'.repeat(91), { ...known, t: words, f: formatOf('en-GB') })
+      const sentence = explain('x'.repeat(91), { ...known, t: words, f: formatOf('en-GB', REGTEST) })
       expect(sentence).toBe(words.search.tooLong)
     }
     expect(MESSAGES.de.search.tooLong).not.toBe(t.search.tooLong)

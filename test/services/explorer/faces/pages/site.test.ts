@@ -181,7 +181,7 @@ describe('the pages without a database', () => {
 
   it('explain what is malformed', async () => {
     for (const [path, sentence] of [
-      [`/address/${'ab'.repeat(31)}`, 'A hash has 64 characters, this has 62.'],
+      [`/address/${'ab'.repeat(31)}c`, 'A hash has 64 characters, this has 63.'],
       ['/tx/xyz', '“xyz” is neither a height'],
       ['/de/tx/xyz', '„xyz“ ist weder Höhe'],
       [`/address/${encodeURIComponent(HOSTILE)}`, '“&quot;&gt;&lt;script&gt;hack()&lt;/script&gt;”'],

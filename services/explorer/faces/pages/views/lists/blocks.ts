@@ -21,7 +21,7 @@ export const blocks = declarePage({
       { title: w.miner, isMinor: true },
       { title: w.transactions, isNumber: true },
       { title: w.size, isNumber: true },
-      { title: w.fees, isNumber: true, isMinor: true },
+      { title: f.inCoins(w.fees), isNumber: true, isMinor: true },
     ]
     const rows = answer.items.map((block) => ({
       id: `b-${block.hash}`,
@@ -32,7 +32,7 @@ export const blocks = declarePage({
         block.miner_label ?? w.unknown,
         f.number(block.tx_count),
         html`${f.size(block.size)}${share(fullness(context, block.weight))}`,
-        f.amount(block.total_fees),
+        f.bare(block.total_fees),
       ],
     }))
     const path = `/blocks${args.limit === 30 ? '' : `?limit=${String(args.limit)}`}`

@@ -106,7 +106,7 @@ describe('the page of a transaction', () => {
     const { text } = await pageOf(parent, [parent, child, between])
     expect(text).toContain('1 of 3 unconfirmed transactions')
     const rate = (1_001 / parent.vsize).toFixed(2)
-    expect(text).toMatch(new RegExp(`0\\.0\\d [^;]*; ${rate.replace('.', '\\.')} with its package`))
+    expect(text).toMatch(new RegExp(`0\\.0\\d [^;]*; ${rate.replace('.', '\\.')} sat/vB with its package`))
     // 1,001 for each of both, against 1,000.
     const { text: after } = await pageOf(between, [parent, child, between])
     expect(after).toContain('3 of 3 unconfirmed transactions')
