@@ -14,6 +14,10 @@ export interface Retarget {
   readonly interval: number
   /** Seconds without a block after which one of the lowest difficulty is allowed; undefined if none ever is. */
   readonly easyAfter?: number
+  /** The field `bits` of the easiest target; undefined if the rule for the next target is not known here. */
+  readonly easiest?: number
+  /** True if the next target derives from that of the first block of a period, not of the last one (BIP 94). */
+  readonly fromFirst?: boolean
   /** True if the difficulty never changes. */
   readonly isFixed?: boolean
 }
@@ -147,7 +151,7 @@ const BITCOIN = {
   witnessScale: 4,
   maxBlockWeight: 4_000_000,
   blockSpacing: 600,
-  retarget: { interval: 2_016 },
+  retarget: { interval: 2_016, easiest: 0x1d00_ffff },
   firstSubsidy: 5_000_000_000n,
   halvingInterval: 210_000,
   maxSupply: 2_100_000_000_000_000n,
@@ -172,7 +176,7 @@ export const BITCOIN_TESTNET4: Network = {
   ...BITCOIN_TEST,
   name: 'bitcoin-testnet4',
   nodeName: 'testnet4',
-  retarget: EASY,
+  retarget: { ...EASY, fromFirst: true },
   genesisHash: '00000000da84f2bafbbc53dee25a72ae507ff4914b867c565be350b0da8bf043',
 }
 
@@ -188,6 +192,7 @@ export const BITCOIN_SIGNET: Network = {
   ...BITCOIN_TEST,
   name: 'bitcoin-signet',
   nodeName: 'signet',
+  retarget: { ...BITCOIN.retarget, easiest: 0x1e03_77ae },
   genesisHash: '00000008819873e925422c1ff0f99f7cc9bbb232af63a077a480a3633bee1ef6',
   signetChallenge:
     '512103ad5e0edad18cb1f0fc0d28a3d4f1f3e445640337489abb10404f2d1e086be430210359ef5021964fe22d6f8e05b2463c9540ce96883fe3b278760f048f5189f2e6c452ae',
@@ -197,7 +202,7 @@ export const BITCOIN_REGTEST: Network = {
   ...BITCOIN_TEST,
   name: 'bitcoin-regtest',
   nodeName: 'regtest',
-  retarget: { ...EASY, isFixed: true },
+  retarget: { ...EASY, easiest: 0x207f_ffff, isFixed: true },
   hrp: 'bcrt',
   halvingInterval: 150,
   genesisHash: '0f9188f13cb7b2c71f2a335e3a4fc328bf5beb436012afca590b1a11466e2206',

@@ -9,7 +9,13 @@ import { mempoolBlocks, recommendedFees } from './mempool/fees.js'
 import { reorgs } from './chain/reorgs.js'
 import { mempoolSummary, mempoolTransactions, mempoolTxids } from './mempool/mempool.js'
 import { nodeHealth } from './node.js'
-import { miningDifficulty, miningHashrate, miningPools, networkHashrate } from './statistics/mining.js'
+import {
+  miningDifficulty,
+  miningHashrate,
+  miningPools,
+  miningRetarget,
+  networkHashrate,
+} from './statistics/mining.js'
 import { opReturns, transactionOpReturns } from './chain/op-returns.js'
 import type { Read } from './read.js'
 import { search } from './chain/search.js'
@@ -68,6 +74,7 @@ export const READS: readonly Read[] = [
   reorgs,
   miningPools,
   miningDifficulty,
+  miningRetarget,
   miningHashrate,
   networkHashrate,
   search,

@@ -158,6 +158,7 @@ export const FROM_MEMORY: ReadonlySet<string> = new Set([
   'mempoolTxids',
   'miningDifficulty',
   'miningHashrate',
+  'miningRetarget',
 ])
 
 /** Reads of transactions, of which only the selected parts are read. */

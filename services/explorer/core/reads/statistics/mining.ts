@@ -2,14 +2,19 @@ import { Type } from '@sinclair/typebox'
 import { addressOf } from '../../../../../pipelines/chain/address.js'
 import { DAY_SECONDS, dayOfDate, isoTime } from '../../../../../pipelines/chain/time.js'
 import { percentOf } from '../../../../../pipelines/chain/decimal.js'
-import { decimalString, difficultyOf } from '../../../../../pipelines/chain/difficulty.js'
+import {
+  changeInPercent,
+  decimalString,
+  difficultyOf,
+  difficultyPeriod,
+} from '../../../../../pipelines/chain/difficulty.js'
 import { type MiningPool, UNKNOWN } from '../../definitions/mining-pools.js'
 import type { RecentBlock } from '../../state/recent-blocks.js'
 import { date, limit } from '../arguments.js'
 import { dailyHashrate, nextSecond } from './day-figures.js'
-import { BadArgument, declareRead, type ReadContext } from '../read.js'
+import { BadArgument, declareRead, NotFound, type ReadContext } from '../read.js'
 import { listed } from '../lists.js'
-import { DifficultyItem, HashrateItem, MiningPools, NetworkHashrate } from '../shapes.js'
+import { DifficultyItem, HashrateItem, MiningPools, NetworkHashrate, Retarget } from '../shapes.js'
 
 /** The maximum length of a series of difficulties: two weeks of one block a minute. */
 const MAX_DIFFICULTIES = 20_160
@@ -95,6 +100,34 @@ async function difficultiesBetween(
 function toDifficulty({ height, time, bits }: Pick<RecentBlock, 'height' | 'time' | 'bits'>): DifficultyItem {
   return { height, timestamp: isoTime(time), difficulty: difficultyOf(bits) }
 }
+
+export const miningRetarget = declareRead({
+  name: 'miningRetarget',
+  about: 'The current difficulty, and when and by how much it changes next.',
+  path: '/mining/retarget',
+  fresh: 'head',
+  args: {},
+  answer: Retarget,
+  notFound: ['Block not found'],
+  resolve({ chain: { network, recent, height } }) {
+    const period = network && difficultyPeriod(recent, network)
+    const tip = recent.at(-1)
+    if (network === undefined || period === undefined || tip === undefined)
+      throw new NotFound('Block not found')
+    const { bits, previousBits, start, startTime, next, secondsLeft, expectedBits } = period
+    return {
+      difficulty: difficultyOf(bits),
+      interval: network.retarget.interval,
+      start_height: start,
+      start_time: isoTime(startTime),
+      next_height: next ?? null,
+      blocks_left: next === undefined ? null : next - height,
+      expected_time: secondsLeft === undefined ? null : isoTime(tip.time + secondsLeft),
+      expected_change: expectedBits === undefined ? null : changeInPercent(bits, expectedBits),
+      previous_change: previousBits === undefined ? null : changeInPercent(previousBits, bits),
+    }
+  },
+})
 
 export const miningHashrate = declareRead({
   name: 'miningHashrate',

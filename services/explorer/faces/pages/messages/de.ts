@@ -233,6 +233,11 @@ export const de: Messages = {
     difficultyByBlock: 'Schwierigkeit je Block',
     pool: 'Mining-Pool',
     ofBlocks: (blocks) => `über ${blocks} Blöcke`,
+    nextChange: 'Nächste Änderung der Schwierigkeit',
+    previousChange: 'Letzte Änderung der Schwierigkeit',
+    inBlocks: (blocks) => `in ${n(blocks, 'Block', 'Blöcken')}`,
+    eachBlock: 'ändert sich mit jedem Block',
+    never: 'ändert sich nie',
   },
   supply: {
     title: 'Geldmenge und größte Guthaben',

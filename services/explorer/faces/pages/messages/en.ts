@@ -224,6 +224,11 @@ export const en = {
     difficultyByBlock: 'Difficulty by block',
     pool: 'Mining pool',
     ofBlocks: (blocks: string) => `over ${blocks} blocks`,
+    nextChange: 'Next change of difficulty',
+    previousChange: 'Previous change of difficulty',
+    inBlocks: (blocks: string) => `in ${n(blocks, 'block', 'blocks')}`,
+    eachBlock: 'changes with every block',
+    never: 'never changes',
   },
   supply: {
     title: 'Supply and rich list',

@@ -5,11 +5,12 @@ import { blocks } from '../../../core/reads/chain/blocks.js'
 import { mempoolBlocks } from '../../../core/reads/mempool/fees.js'
 import { mempoolSummary, mempoolTransactions } from '../../../core/reads/mempool/mempool.js'
 import { briefWhaleAlerts } from '../../../core/reads/mempool/whales.js'
-import { networkHashrate } from '../../../core/reads/statistics/mining.js'
+import { miningRetarget, networkHashrate } from '../../../core/reads/statistics/mining.js'
 import { dilithium, summary, supply } from '../../../core/reads/statistics/statistics.js'
-import type { ProjectedBlock, StatsSummary } from '../../../core/reads/shapes.js'
+import type { ProjectedBlock, Retarget, StatsSummary } from '../../../core/reads/shapes.js'
 import { blockCard, feeHistogram, projectedCard } from '../components/blocks.js'
 import { empty, heading, searchForm, section, stat, stats } from '../components/elements.js'
+import { signedPercent, whenChanged, withoutBlocks } from '../components/retarget.js'
 import { largeTable, mempoolTable } from '../components/transactions.js'
 import { aboutOf } from '../layout.js'
 import { declarePage, type PageContext } from '../page.js'
@@ -37,17 +38,19 @@ export const front = declarePage({
   args: {},
   async view(page) {
     const { t, f, to, read, network } = page
-    const [state, { items }, pool, newest, coins, adoption, large, hashes, next] = await Promise.all([
-      read(summary, {}),
-      read(blocks, { limit: BLOCKS }),
-      read(mempoolSummary, {}),
-      read(mempoolTransactions, { limit: TRANSACTIONS }),
-      read(supply, {}),
-      read(dilithium, {}),
-      read(briefWhaleAlerts, { limit: LARGE }),
-      read(networkHashrate, {}),
-      read(mempoolBlocks, { limit: PROJECTED }),
-    ])
+    const [state, { items }, pool, newest, coins, adoption, large, hashes, next, retarget] =
+      await Promise.all([
+        read(summary, {}),
+        read(blocks, { limit: BLOCKS }),
+        read(mempoolSummary, {}),
+        read(mempoolTransactions, { limit: TRANSACTIONS }),
+        read(supply, {}),
+        read(dilithium, {}),
+        read(briefWhaleAlerts, { limit: LARGE }),
+        read(networkHashrate, {}),
+        read(mempoolBlocks, { limit: PROJECTED }),
+        read(miningRetarget, {}).catch(withoutBlocks),
+      ])
     const projected = (next.items.length === 0 ? [EMPTY_BLOCK] : [...next.items]).reverse()
     const percent = percentOf(BigInt(coins.circulatingSupply), BigInt(coins.maxSupply), 2)
     const body = html`${heading(t.front.title, notices(page, state) ?? aboutOf(t, network))}
@@ -66,7 +69,7 @@ export const front = declarePage({
           `${f.short(hashes.hashrate)}H/s`,
           t.mining.ofBlocks(f.number(hashes.blockCount)),
         ),
-        stat(t.front.difficulty, f.short(state.difficulty)),
+        stat(t.front.difficulty, f.short(state.difficulty), difficultyNote(page, retarget)),
         stat(t.front.supply, f.plainAmount(coins.circulatingSupply), t.front.ofMaximum(f.percent(percent))),
         network?.dilithium === undefined
           ? undefined
@@ -94,6 +97,12 @@ export const front = declarePage({
     return { title: t.front.title, body, channels: ['mempool', 'stats'], json: '/stats/summary' }
   },
 })
+
+function difficultyNote(page: PageContext, next: Static<typeof Retarget> | undefined): string | undefined {
+  if (next === undefined) return undefined
+  const when = whenChanged(page, next)
+  return next.expected_change === null ? when : `${signedPercent(page, next.expected_change)} ${when}`
+}
 
 /** Returns the problem of the index or the node, if there is one: it replaces the sentence below the heading, so that nothing moves. */
 function notices({ t, f }: PageContext, state: StatsSummary): Html | undefined {

@@ -1,11 +1,27 @@
-import { html } from '../../../../design/html.js'
-import { miningPools, networkHashrate } from '../../../core/reads/statistics/mining.js'
+import type { Static } from '@sinclair/typebox'
+import { html, type Html } from '../../../../design/html.js'
+import type { Retarget } from '../../../core/reads/shapes.js'
+import { miningPools, miningRetarget, networkHashrate } from '../../../core/reads/statistics/mining.js'
 import { summary } from '../../../core/reads/statistics/statistics.js'
 import { chart } from '../components/chart.js'
 import { addressLink, heading, section, share, stat, stats } from '../components/elements.js'
+import { signedPercent, whenChanged, withoutBlocks } from '../components/retarget.js'
 import { table } from '../components/table.js'
-import { declarePage } from '../page.js'
+import { declarePage, type PageContext } from '../page.js'
 import { difficulties, hashrates } from '../series.js'
+
+function retarget(page: PageContext, next: Static<typeof Retarget>): Html {
+  const { t, f } = page
+  const { expected_change: change, expected_time: time, interval } = next
+  const when = whenChanged(page, next)
+  return change === null || time === null
+    ? stat(
+        t.mining.nextChange,
+        interval === 1 || time === null ? when : f.date(time),
+        interval === 1 ? undefined : when,
+      )
+    : stat(t.mining.nextChange, signedPercent(page, change), html`${when}, ${f.time(time)}`)
+}
 
 export const mining = declarePage({
   name: 'mining',
@@ -13,8 +29,9 @@ export const mining = declarePage({
   args: {},
   async view(page) {
     const { t, f, read } = page
-    const [state, hashes, { pools, blockCount }, byBlock, byDay] = await Promise.all([
+    const [state, next, hashes, { pools, blockCount }, byBlock, byDay] = await Promise.all([
       read(summary, {}),
+      read(miningRetarget, {}).catch(withoutBlocks),
       read(networkHashrate, {}),
       read(miningPools, {}),
       difficulties(page),
@@ -44,6 +61,10 @@ export const mining = declarePage({
         t.mining.ofBlocks(f.number(hashes.blockCount)),
       ),
       stat(t.mining.difficulty, f.short(state.difficulty), f.number(state.difficulty)),
+      next && retarget(page, next),
+      next?.previous_change == null
+        ? undefined
+        : stat(t.mining.previousChange, signedPercent(page, next.previous_change), f.date(next.start_time)),
     ])}
     ${section(title, table(title, columns, rows))} ${section(t.mining.hashrateByDay, chart(page, byDay))}
     ${section(t.mining.difficultyByBlock, chart(page, byBlock))}`
