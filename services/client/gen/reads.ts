@@ -118,6 +118,13 @@ export interface Input {
   script_pub_key: string | null
   /** Kind of that script, as the node names it; null for a coinbase. */
   script_type: string | null
+  /** Of a multisig script; absent for others. */
+  multisig?: {
+    /** Signatures that a spend needs. */
+    required: number
+    /** Public keys, of which each may sign once. */
+    keys: number
+  }
   /** The fields that are null because the answer would have become too large: the path of the transaction has them; absent if there are none. */
   omitted?: string[]
 }
@@ -135,6 +142,13 @@ export interface Output {
   script_pub_key: string | null
   /** Kind of the script, as the node names it. */
   script_type: string
+  /** Of a multisig script; absent for others. */
+  multisig?: {
+    /** Signatures that a spend needs. */
+    required: number
+    /** Public keys, of which each may sign once. */
+    keys: number
+  }
   /** Txid of the confirmed transaction that spends it; null if there is none. */
   spent_txid: string | null
   /** Index of its input that spends it. */
@@ -290,10 +304,21 @@ export interface MerkleProof {
 }
 
 export interface AddressSummary {
-  /** As in the request. */
-  address: string
+  /** As in the request, if it names an address; otherwise that of the script: null if it has none, empty in gRPC. */
+  address: string | null
+  /** Hexadecimal; null if the script is left out. */
+  script_pub_key: string | null
   /** Kind of the script, as the node names it. */
   script_type: string
+  /** Of a multisig script; absent for others. */
+  multisig?: {
+    /** Signatures that a spend needs. */
+    required: number
+    /** Public keys, of which each may sign once. */
+    keys: number
+  }
+  /** Script hash of the Electrum protocol: SHA-256 of the script, its bytes in reverse order. */
+  scripthash: string
   /** Height of its first block; null while unconfirmed. */
   first_seen_height: number | null
   /** ISO 8601 UTC with milliseconds. */
@@ -327,6 +352,8 @@ export interface AddressSummary {
     /** Unconfirmed transactions. */
     tx_count: number
   }
+  /** The fields that are null because the answer would have become too large: the path of the transaction has them; absent if there are none. */
+  omitted?: string[]
 }
 
 export interface AddressEntry {
@@ -336,13 +363,13 @@ export interface AddressEntry {
   summary: AddressSummary | null
   /** Why there is no summary; null if there is one. */
   error: string | null
-  /** Code of the error: HW_INVALID_ARGUMENT, or HW_ADDRESS_NOT_FOUND for an address never seen. */
+  /** Code of the error: HW_INVALID_ARGUMENT, or HW_ADDRESS_NOT_FOUND for an address or script never seen. */
   code: string | null
 }
 
 export interface AddressTransaction {
-  /** As in the request. */
-  address: string
+  /** As in the request, if it names an address; otherwise that of the script: null if it has none, empty in gRPC. */
+  address: string | null
   /** 64 hexadecimal characters. */
   txid: string
   /** Height of the block; null while unconfirmed. */
@@ -364,16 +391,25 @@ export interface Utxo {
   block_height: number | null
   /** Base units, decimal. */
   value: string
-  /** Hexadecimal. */
-  script_pub_key: string
+  /** Hexadecimal; null if the script is left out, empty in gRPC. */
+  script_pub_key: string | null
   /** Kind of the script, as the node names it. */
   script_type: string
+  /** Of a multisig script; absent for others. */
+  multisig?: {
+    /** Signatures that a spend needs. */
+    required: number
+    /** Public keys, of which each may sign once. */
+    keys: number
+  }
   /** An unspent output has none. */
   spent_txid: null
   /** An unspent output has none. */
   spent_vin: null
   /** Whether a coinbase created it: it can be spent 100 blocks after its own at the earliest. */
   is_coinbase: boolean
+  /** The fields that are null because the answer would have become too large: the path of the transaction has them; absent if there are none. */
+  omitted?: string[]
 }
 
 export interface BalanceItem {
@@ -711,6 +747,27 @@ export interface DifficultyItem {
   difficulty: string
 }
 
+export interface Retarget {
+  /** Of the blocks of the period, decimal: not that of the late blocks which some test networks allow to be easier. */
+  difficulty: string
+  /** Blocks of a period: the difficulty changes after so many. */
+  interval: number
+  /** Height of the first block of the period. */
+  start_height: number
+  /** ISO 8601 UTC with milliseconds. */
+  start_time: string
+  /** Height of the first block of the next period; null if the difficulty never changes. */
+  next_height: number | null
+  /** Blocks until that one is mined, itself included; null if there is none. */
+  blocks_left: number | null
+  /** Time of that block at the pace of the period so far, ISO 8601; null if there is none. */
+  expected_time: string | null
+  /** Change of the difficulty at that pace, percent, signed decimal; null if there is none, if it depends on each block, or before the second block of the period. */
+  expected_change: string | null
+  /** Change at the beginning of the period, percent, signed decimal; null in the first one. */
+  previous_change: string | null
+}
+
 export interface HashrateItem {
   /** YYYY-MM-DD, UTC. */
   date: string
@@ -734,18 +791,18 @@ export interface NetworkHashrate {
 }
 
 export interface SearchResult {
-  /** Type of the result. */
-  type: 'block' | 'transaction' | 'address'
-  /** Hash, txid or address, in its one canonical spelling. */
+  /** Type of the result: `script` for one without an address. */
+  type: 'block' | 'transaction' | 'address' | 'script'
+  /** Hash, txid, address or script hash, in its one canonical spelling. */
   value: string
   /** As in the request. */
   query: string
 }
 
 export interface PrefixMatch {
-  /** Type of the result. */
-  type: 'block' | 'transaction' | 'address'
-  /** Hash, txid or address, in its one canonical spelling. */
+  /** Type of the result: `script` for one without an address. */
+  type: 'block' | 'transaction' | 'address' | 'script'
+  /** Hash, txid, address or script hash, in its one canonical spelling. */
   value: string
   /** False for a transaction of the mempool. */
   confirmed: boolean
@@ -773,6 +830,13 @@ export interface WhaleAlert {
 export interface WhaleParty {
   /** Null for a script without an address. */
   address: string | null
+  /** The script, if it has no address; absent otherwise. */
+  script?: {
+    /** Its kind, as the node names it. */
+    script_type: string
+    /** Its script hash. */
+    scripthash: string
+  }
   /** Label of the address, if there is one. */
   label: string | null
   /** Base units, decimal. */
@@ -801,7 +865,7 @@ export interface OpReturn {
   block_height: number | null
   /** ISO 8601 UTC with milliseconds. */
   timestamp: string
-  /** Hexadecimal; null if the payload is left out, empty in gRPC. */
+  /** Hexadecimal; null if the payload is left out. */
   data_hex: string | null
   /** The payload if it is UTF-8 without control characters. */
   data_text: string | null
@@ -1038,10 +1102,10 @@ export interface Reads {
       limit: number
     }
   }
-  /** Totals, balance and unconfirmed changes of an address. */
+  /** Totals, balance and unconfirmed changes of an address, or of a script. */
   address: {
     arguments: {
-      /** The address: a well-formed address of this chain. */
+      /** The address; or in hexadecimal a script hash of the Electrum protocol, a public key, whose P2PK script is meant, or a script: a well-formed address of this chain, a script hash, a public key or a script. */
       address: string
     }
     answer: AddressSummary
@@ -1049,7 +1113,7 @@ export interface Reads {
   /** Totals, balances and unconfirmed changes of many addresses; counts as a request for every 20 of them. */
   addressSummaries: {
     arguments: {
-      /** The addresses: a list of 1 to 1000 addresses. */
+      /** The addresses, or scripts as in /address/:address: a list of 1 to 1000 addresses. */
       addresses: string[]
     }
     answer: {
@@ -1060,7 +1124,7 @@ export interface Reads {
   /** The transactions of an address, including unconfirmed ones. */
   addressTransactions: {
     arguments: {
-      /** The address: a well-formed address of this chain. */
+      /** The address; or in hexadecimal a script hash of the Electrum protocol, a public key, whose P2PK script is meant, or a script: a well-formed address of this chain, a script hash, a public key or a script. */
       address: string
       /** Number of the page, from 1: an integer from 1 to 9007199254740991; default: 1. */
       page?: number
@@ -1087,7 +1151,7 @@ export interface Reads {
   /** The unspent outputs of an address, newest first: those of the chain, or as of chain and mempool. */
   addressUtxos: {
     arguments: {
-      /** The address: a well-formed address of this chain. */
+      /** The address; or in hexadecimal a script hash of the Electrum protocol, a public key, whose P2PK script is meant, or a script: a well-formed address of this chain, a script hash, a public key or a script. */
       address: string
       /** Maximum number of items: an integer from 1 to 500; default: 100. */
       limit?: number
@@ -1110,7 +1174,7 @@ export interface Reads {
   /** The balance of an address at the end of each UTC day, newest first. */
   balanceHistory: {
     arguments: {
-      /** The address: a well-formed address of this chain. */
+      /** The address; or in hexadecimal a script hash of the Electrum protocol, a public key, whose P2PK script is meant, or a script: a well-formed address of this chain, a script hash, a public key or a script. */
       address: string
       /** Length of the intervals: day; default: day. */
       interval?: 'day'
@@ -1310,6 +1374,8 @@ export interface Reads {
       limit: number
     }
   }
+  /** The current difficulty, and when and by how much it changes next. */
+  miningRetarget: { arguments: object; answer: Retarget }
   /** The hashrate of each UTC day, newest first. */
   miningHashrate: {
     arguments: {
@@ -1331,10 +1397,10 @@ export interface Reads {
     }
     answer: NetworkHashrate
   }
-  /** The block, transaction or address that a text identifies. */
+  /** The block, transaction, address or script that a text identifies. */
   search: {
     arguments: {
-      /** A height, a hash, a txid or an address; also in quotes, in a URL of this explorer or in a payment URI: 1 to 100 characters, not all of them spaces; a URL may have 380. */
+      /** A height, a hash, a txid, an address, or in hexadecimal a public key, a script or its script hash; also in quotes, in a URL of this explorer or in a payment URI: 1 to 100 characters, not all of them spaces; a URL, a public key or a script may have 380. */
       q: string
     }
     answer: SearchResult
@@ -1372,7 +1438,7 @@ export interface Reads {
   /** The label of an address. */
   label: {
     arguments: {
-      /** The address: a well-formed address of this chain. */
+      /** The address; or in hexadecimal a script hash of the Electrum protocol, a public key, whose P2PK script is meant, or a script: a well-formed address of this chain, a script hash, a public key or a script. */
       address: string
     }
     answer: AddressLabel
@@ -1488,6 +1554,7 @@ export const READS: Readonly<Record<keyof Reads, string>> = {
   reorgs: '/reorgs?page',
   miningPools: '/mining/pools',
   miningDifficulty: '/mining/difficulty',
+  miningRetarget: '/mining/retarget',
   miningHashrate: '/mining/hashrate',
   networkHashrate: '/mining/network-hashrate',
   search: '/search',

@@ -49,7 +49,7 @@ function blocks(
 }
 
 describe('the period of the newest block', () => {
-  it('is expected to go on at its pace', () => {
+  it('is expected to continue at its pace', () => {
     // A tenth too fast: with the 2,015 gaps that the node counts, 1 / 0.9 and a little more.
     const period = difficultyPeriod(blocks(2016, 3000, 540), BITCOIN_MAIN)!
     expect(period).toMatchObject({

@@ -109,3 +109,30 @@ export const Exposure = Type.Object({
 })
 
 export const ExposureItem = Type.Object({ date: UtcDate, height: Height, ...EXPOSURE_SUMS })
+
+const Change = (description: string) => orNull(text(description))
+
+export const Retarget = Type.Object({
+  difficulty: Type.String({
+    description:
+      'of the blocks of the period, decimal: not that of the late blocks which some test networks allow to be easier',
+  }),
+  interval: int('blocks of a period: the difficulty changes after so many'),
+  start_height: int('height of the first block of the period'),
+  start_time: Time,
+  next_height: orNull(
+    int('height of the first block of the next period; null if the difficulty never changes'),
+  ),
+  blocks_left: orNull(int('blocks until that one is mined, itself included; null if there is none')),
+  expected_time: orNull(
+    Type.String({
+      description: 'time of that block at the pace of the period so far, ISO 8601; null if there is none',
+    }),
+  ),
+  expected_change: Change(
+    'change of the difficulty at that pace, percent, signed decimal; null if there is none, if it depends on each block, or before the second block of the period',
+  ),
+  previous_change: Change(
+    'change at the beginning of the period, percent, signed decimal; null in the first one',
+  ),
+})

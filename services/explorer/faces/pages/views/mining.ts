@@ -62,7 +62,7 @@ export const mining = declarePage({
       ),
       stat(t.mining.difficulty, f.short(state.difficulty), f.number(state.difficulty)),
       next && retarget(page, next),
-      next?.previous_change == null
+      typeof next?.previous_change !== 'string'
         ? undefined
         : stat(t.mining.previousChange, signedPercent(page, next.previous_change), f.date(next.start_time)),
     ])}
