@@ -271,6 +271,7 @@ export const de: Messages = {
     values: 'Wert nach Art des Skripts',
     outputs: 'Nicht ausgegebene Ausgänge',
     scriptType: 'Art des Skripts',
+    bySpend: 'schon ausgegeben',
     protections: {
       protected: 'Geschützt',
       hidden: 'Bis zum Ausgeben verborgen',

@@ -262,6 +262,7 @@ export const en = {
     values: 'Value by script type',
     outputs: 'Unspent outputs',
     scriptType: 'Script type',
+    bySpend: 'it has been spent from',
     protections: {
       protected: 'Protected',
       hidden: 'Hidden until spent',

@@ -83,6 +83,12 @@ export const address = declarePage({
                 html`<code>${scriptType(script, network)}</code>
                   ${isProtected ? html`<small>${t.address.protected}</small>` : undefined}`,
             ],
+            [
+              t.quantum.exposure,
+              summary &&
+                html`${t.quantum.protections[summary.protection]}
+                  <small>${summary.protection_by === 'spend' ? t.quantum.bySpend : undefined}</small>`,
+            ],
             [t.address.keys, script && keysOf(context, script, network)],
           ])}
         </div>

@@ -105,7 +105,7 @@ function statistics({ t, f }: PageContext, figures: BlockStatistics): [string, s
     ]
   const rates = t.block.feeRatesAbout(f.number(figures.min_fee_rate), f.number(figures.max_fee_rate))
   return [
-    [t.block.feeRates, `${rates} ${f.number(fee_rate_percentiles.p50)} sat/vB`],
+    [t.block.feeRates, `${rates} ${f.rate(f.number(fee_rate_percentiles.p50))}`],
     [t.block.fees, html`${f.amount(figures.median_fee)}, ${f.amount(figures.max_fee)}`],
     [
       t.block.segwit,
