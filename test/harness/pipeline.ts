@@ -137,7 +137,11 @@ export class Pipeline {
       if (expect.poolFees !== undefined && totalFees !== expect.poolFees.toString()) return false
       return expect.mempoolSize === undefined || txCount === expect.mempoolSize
     })
-    const isKnown = async () => (await this.get(`/block/${'ff'.repeat(32)}`)).status === 404
+    // While the node is in its initial block download, no height is known to be the newest.
+    const isKnown = async () => {
+      const { status, body } = await this.get(`/block/${'ff'.repeat(32)}`)
+      return status === 404 || (status === 503 && body.nodeHeight === body.indexedHeight)
+    }
     await until('the explorer knows that it is up to date', isKnown)
   }
 

@@ -5,7 +5,6 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { audit, type AuditReport } from '../../pipelines/audit/audit.js'
 import { CHECKS } from '../../pipelines/audit/checks.js'
-import { SIGNET } from '../../pipelines/chain/networks.js'
 import { NodeClient } from '../../pipelines/node/client.js'
 import { startRecordedNode } from '../../services/recorded-node/node.js'
 import { startSimnode } from '../../services/simnode/node.js'
@@ -388,14 +387,13 @@ describe('the command', () => {
     expect(status).toBe(1)
   })
 
-  it('reports the differences if the node follows another chain, or a shorter one, and exits with status 1', async () => {
-    const other = await startSimnode({ seed: 'other', blocks: 40, network: SIGNET })
+  it('reports the differences if the node follows another, shorter branch from block 1 on, and exits with status 1', async () => {
+    const other = await startSimnode({ seed: 'other', blocks: 40 })
     try {
       const checks = ['tip', 'chain', 'blocks', 'days'].flatMap((name) => ['--check', name])
       const patience = ['--patience', '1']
       const { status, output } = await run('--node', other.url, '--sample', '5', ...patience, ...checks)
       expect(output).toMatch(/FAIL tip/)
-      expect(output).toContain('chain: indexed regtest, expected signet')
       expect(output).toMatch(/height of the tip: indexed \d{3}, expected 40/)
       expect(output).toMatch(/blocks above the tip of the node: indexed \d+, expected 0/)
       for (const height of [1, 20, 40])

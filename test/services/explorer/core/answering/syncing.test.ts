@@ -149,6 +149,7 @@ const EXPECTED: Readonly<Record<string, readonly [level: number, behind: number]
   exposureHistory: [200, 200],
   miningPools: [200, 200],
   miningDifficulty: [200, 200],
+  miningRetarget: [404, 503],
   miningHashrate: [200, 200],
   networkHashrate: [200, 200],
   whaleAlerts: [200, 200],
