@@ -29,7 +29,7 @@ CREATE TABLE heads
 (
     position      Int64,                        -- of topic `chain`: the last event applied to this state
     previous      Int64,                        -- position of the head before this one, -1 for none
-    chain         LowCardinality(String),       -- main, test, signet, regtest
+    chain         LowCardinality(String),       -- name of the network, such as btq-main
     tip_height    Int64,                        -- -1 for a chain without blocks
     tip_hash      FixedString(32),
     final_height  Int64,                        -- at and below it readers leave out only stale blocks

@@ -16,6 +16,7 @@ import { BUSY, writeBusyScript } from '../harness/busy-script.js'
 import { Counting } from '../harness/counting.js'
 import { useDatabase } from '../harness/engine.js'
 import { getAnswer } from '../harness/pipeline.js'
+import { headWith } from '../harness/heads.js'
 
 const TXS = 200_000
 /** Four transactions per block; every tenth of them spends what the one before it received. */
@@ -61,23 +62,18 @@ describe('an address with 200,000 transactions', () => {
     // Rows of a branch that is being written: more of them than are read first, and none of them visible.
     await db.command(`INSERT INTO script_txs (script_hash, ordinal, height, block_tag, tx_index, ${totals}) SELECT ${script},
       ${String(TXS)} + number, ${String(TIP)}, 1, number, 1, 1 FROM numbers(100)`)
-    await writeHead(db, {
-      position: 7,
-      previous: -1,
-      chain: 'regtest',
-      tipHeight: TIP,
-      tipHash: hashAt(TIP),
-      finalHeight: FINAL,
-      epoch: 1,
-      sequence: 7n,
-      disconnected: [],
-      connected: [],
-      blocksBefore: 0,
-      reorgsBefore: 0,
-      writtenAt: Date.now(),
-      writer: 0n,
-      reached: true,
-    })
+    await writeHead(
+      db,
+      headWith({
+        position: 7,
+        tipHeight: TIP,
+        tipHash: hashAt(TIP),
+        finalHeight: FINAL,
+        sequence: 7n,
+        writtenAt: Date.now(),
+        reached: true,
+      }),
+    )
     folder = await mkdtemp(join(tmpdir(), 'headwater-'))
     log = await openEmbeddedLog(folder)
     explorer = await startExplorer({ port: 0, db, log, logger: pino({ level: 'silent' }) })

@@ -35,6 +35,7 @@ import { getAnswer, Pipeline } from '../harness/pipeline.js'
 import { text } from '../deploy/tools.js'
 import { startReplica, statementsOf } from '../harness/cluster-schema.js'
 import { IS_WHOLE } from '../harness/whole.js'
+import { headWith } from '../harness/heads.js'
 
 const logger = pino({ level: process.env['TEST_LOG'] ?? 'silent' })
 const FINALITY = 5
@@ -410,23 +411,18 @@ describe('a chain without a ranking', () => {
     )
     const tipHeight = addresses / 1000 - 1
     const tipHash = sha256(Buffer.from(String(tipHeight))).toString('hex')
-    await writeHead(db, {
-      position: 7,
-      previous: -1,
-      chain: 'regtest',
-      tipHeight,
-      tipHash,
-      finalHeight: tipHeight - FINALITY,
-      epoch: 1,
-      sequence: 7n,
-      disconnected: [],
-      connected: [],
-      blocksBefore: 0,
-      reorgsBefore: 0,
-      writtenAt: Date.now(),
-      writer: 0n,
-      reached: true,
-    })
+    await writeHead(
+      db,
+      headWith({
+        position: 7,
+        tipHeight,
+        tipHash,
+        finalHeight: tipHeight - FINALITY,
+        sequence: 7n,
+        writtenAt: Date.now(),
+        reached: true,
+      }),
+    )
     const folder = await mkdtemp(join(tmpdir(), 'headwater-'))
     const log = await openEmbeddedLog(folder)
     const explorer = await startExplorer({ port: 0, db, log, logger })

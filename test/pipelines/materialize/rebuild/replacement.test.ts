@@ -13,29 +13,14 @@ import {
 } from '../../../../pipelines/materialize/rebuild/replacement.js'
 import { CannotReplay } from '../../../../pipelines/materialize/rebuild/replay.js'
 import type { Database } from '../../../../pipelines/tables/clickhouse.js'
-import { type Head, latestHead, writeHead } from '../../../../pipelines/tables/head.js'
+import { latestHead, writeHead } from '../../../../pipelines/tables/head.js'
 import { createTables, isCreated, tablesOf } from '../../../../pipelines/tables/schema-version.js'
 import { notesOf, servingDatabase } from '../../../../pipelines/tables/serving.js'
 import { claimWriting, handOver } from '../../../../pipelines/tables/writers.js'
 import { dropDatabase, newDatabase, newTables } from '../../../harness/engine.js'
+import { headWith } from '../../../harness/heads.js'
 
-const HEAD: Head = {
-  position: 3,
-  previous: -1,
-  chain: 'regtest',
-  tipHeight: 1,
-  tipHash: 'ab'.repeat(32),
-  finalHeight: -1,
-  epoch: 1,
-  sequence: 3n,
-  disconnected: [],
-  connected: [],
-  blocksBefore: 0,
-  reorgsBefore: 0,
-  writtenAt: 1,
-  writer: 0n,
-  reached: false,
-}
+const HEAD = headWith()
 
 const opened: Database[] = []
 

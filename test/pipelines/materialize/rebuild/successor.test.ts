@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
 import { DatabaseUnavailable } from '../../../../pipelines/tables/clickhouse.js'
-import { type Head, writeHead } from '../../../../pipelines/tables/head.js'
+import { writeHead } from '../../../../pipelines/tables/head.js'
 import { servingDatabase } from '../../../../pipelines/tables/serving.js'
 import {
   claimAgain,
@@ -12,24 +12,9 @@ import {
   Superseded,
 } from '../../../../pipelines/tables/writers.js'
 import { useDatabase } from '../../../harness/engine.js'
+import { headWith } from '../../../harness/heads.js'
 
-const HEAD: Head = {
-  position: 3,
-  previous: -1,
-  chain: 'regtest',
-  tipHeight: 1,
-  tipHash: 'ab'.repeat(32),
-  finalHeight: -1,
-  epoch: 1,
-  sequence: 3n,
-  disconnected: [],
-  connected: [],
-  blocksBefore: 0,
-  reorgsBefore: 0,
-  writtenAt: 1,
-  writer: 0n,
-  reached: false,
-}
+const HEAD = headWith()
 
 describe('a switch over', () => {
   const own = useDatabase()

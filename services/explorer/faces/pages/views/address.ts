@@ -87,7 +87,7 @@ export const address = declarePage({
               t.quantum.exposure,
               summary &&
                 html`${t.quantum.protections[summary.protection]}
-                  <small>${summary.protection_by === 'spend' ? t.quantum.bySpend : undefined}</small>`,
+                ${summary.protection_by === 'spend' ? html`<small>${t.quantum.bySpend}</small>` : undefined}`,
             ],
             [t.address.keys, script && keysOf(context, script, network)],
           ])}

@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { REGTEST } from '../../../../../pipelines/chain/networks.js'
 import { ChainView } from '../../../../../pipelines/tables/chain-view.js'
-import type { Head } from '../../../../../pipelines/tables/head.js'
 import { READS } from '../../../../../services/explorer/core/reads/index.js'
 import { NO_CHAIN, State } from '../../../../../services/explorer/core/state/state.js'
 import { syncing } from '../../../../../services/explorer/core/answering/syncing.js'
@@ -11,6 +10,7 @@ import { getAnswer } from '../../../../harness/pipeline.js'
 import { type BareServer, startBare } from '../../bare-server.js'
 import { isInUrl, isRequired, pathOf } from '../../edges.js'
 import { type BareRpc, failureOf, startBareRpc } from '../../faces/grpc/bare-rpc.js'
+import { headWith } from '../../../../harness/heads.js'
 
 const HEIGHT = 100
 const TIP = 'aa'.repeat(32)
@@ -18,23 +18,14 @@ const ABSENT = 'bb'.repeat(32)
 const ADDRESS = 'muBcxPrRdbzkvdX3aS7ovfiLgp6QB23rmo'
 
 const viewOf = (reached: boolean, tipHeight = HEIGHT): ChainView => {
-  const head: Head = {
+  const head = headWith({
     position: 7,
-    previous: -1,
-    chain: 'regtest',
     tipHeight,
     tipHash: TIP,
-    finalHeight: tipHeight,
-    epoch: 1,
     sequence: 7n,
-    disconnected: [],
-    connected: [],
-    blocksBefore: 0,
-    reorgsBefore: 0,
-    writtenAt: 1,
-    writer: 0n,
+    finalHeight: tipHeight,
     reached,
-  }
+  })
   return new ChainView(head, new Map(), new Map())
 }
 

@@ -3,30 +3,23 @@ import { request } from 'node:http'
 import { Type } from '@sinclair/typebox'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ChainView } from '../../../../../pipelines/tables/chain-view.js'
-import type { Head } from '../../../../../pipelines/tables/head.js'
 import { RateLimit } from '../../../../../services/access/rate-limit.js'
 import { declareRead } from '../../../../../services/explorer/core/reads/read.js'
 import { NO_CHAIN, State } from '../../../../../services/explorer/core/state/state.js'
 import { until } from '../../../../harness/until.js'
 import { type BareServer, startBare } from '../../bare-server.js'
+import { headWith } from '../../../../harness/heads.js'
 
-const HEAD: Head = {
+const HEAD = headWith({
   position: 1,
   previous: 0,
-  chain: 'regtest',
   tipHeight: 9,
   tipHash: 'aa',
-  finalHeight: 5,
-  epoch: 1,
   sequence: 1n,
-  disconnected: [],
-  connected: [],
-  blocksBefore: 0,
-  reorgsBefore: 0,
-  writtenAt: 1,
   writer: 1n,
+  finalHeight: 5,
   reached: true,
-}
+})
 
 /** The state of a chain with this tip. Blocks up to height 5 are final. */
 const chainAt = (height: number, tipHash: string) => ({
