@@ -47,6 +47,14 @@ function integer(
 const port = (env: string, fallback: number, doc: string): Setting<number> =>
   integer(env, { least: 0, most: 65_535, fallback }, doc)
 
+/** Declares a port that is not listened on unless it is set. */
+function optionalPort(env: string, doc: string): Setting<number | undefined> {
+  const setting = port(env, 0, doc)
+  const parse = (value: string | undefined): number | undefined =>
+    value === undefined ? undefined : setting.parse(value)
+  return { ...setting, fallback: '', parse }
+}
+
 function text(
   env: string,
   shape: { matches: RegExp; type: string; fallback: string },
@@ -157,6 +165,10 @@ const SETTINGS = {
   explorerPort: port('EXPLORER_PORT', 8080, "The explorer's HTTP and WebSocket port; 0 picks a free port."),
   docsPort: port('DOCS_PORT', 8081, "The documentation service's HTTP port; 0 picks a free port."),
   explorerGrpcPort: port('EXPLORER_GRPC_PORT', 50_051, "The explorer's gRPC port; 0 picks a free port."),
+  esploraPort: optionalPort(
+    'ESPLORA_PORT',
+    "The port of Esplora's HTTP API, for wallets; usually 3000, 0 picks a free port. Not set: off.",
+  ),
   explorerProcesses: integer(
     'EXPLORER_PROCESSES',
     { least: 1, most: 64, fallback: 1 },
@@ -253,6 +265,11 @@ const SETTINGS = {
     'RATE_LIMIT_PER_MINUTE',
     { least: 0, most: 1_000_000_000, fallback: 100 },
     'Requests per minute to `/api/v1` per client address (IPv6: per /64). 0 disables this limit and the limits of `/api/ask` and `/api/chat`.',
+  ),
+  esploraRateLimitPerMinute: integer(
+    'ESPLORA_RATE_LIMIT_PER_MINUTE',
+    { least: 0, most: 1_000_000_000, fallback: 10_000 },
+    'Requests per client and minute to `ESPLORA_PORT`: the scan of a large wallet takes thousands. 0 for no limit.',
   ),
   broadcast: choice(
     'BROADCAST',

@@ -1,15 +1,19 @@
 import type { Network } from './networks.js'
 
-/** Returns the difficulty relative to Bitcoin's easiest target, with the arithmetic of the node's GetDifficulty (doubles). */
+/** Returns the difficulty relative to Bitcoin's easiest target, as the node prints it: with 16 significant digits. */
 export function difficultyOf(bits: number): string {
+  return decimalString(Number(exactDifficulty(bits).toPrecision(16)))
+}
+
+/** Returns the difficulty relative to Bitcoin's easiest target, with the arithmetic of the node's GetDifficulty (doubles). */
+export function exactDifficulty(bits: number): number {
   let shift = bits >>> 24
   const mantissa = bits & 0x00ff_ffff
-  if (mantissa === 0) return '0'
+  if (mantissa === 0) return 0
   let difficulty = 0x0000_ffff / mantissa
   for (; shift < 29; shift++) difficulty *= 256
   for (; shift > 29; shift--) difficulty /= 256
-  // The node prints 16 significant digits.
-  return decimalString(Number(difficulty.toPrecision(16)))
+  return difficulty
 }
 
 /** Returns the work of a block with this target, 2²⁵⁶ ÷ (target + 1); 0 for targets that the node refuses. */

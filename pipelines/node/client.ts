@@ -171,6 +171,15 @@ export class NodeClient {
     return hexes.map((hex) => (hex === undefined ? undefined : Buffer.from(hex, 'hex')))
   }
 
+  /** Returns the node's estimates of fee rates by numbers of blocks, in coins per 1000 virtual bytes; undefined where it has none. */
+  async smartFees(targets: readonly number[], signal?: AbortSignal): Promise<(number | undefined)[]> {
+    const params = targets.map((blocks) => [blocks])
+    const fees = await this.#batch('estimatesmartfee', params, signal, (answer) =>
+      checked('estimatesmartfee', resultOf('estimatesmartfee', answer), replies.smartFeeReply),
+    )
+    return fees.map(({ feerate }) => feerate)
+  }
+
   /** Sends a transaction to the node's mempool and to its peers. @returns the txid. @throws NodeRpcError with the node's reason. */
   sendTransaction(raw: Uint8Array, signal?: AbortSignal): Promise<string> {
     return this.call('sendrawtransaction', [hexOf(raw)], replies.txidReply, signal)

@@ -49,6 +49,7 @@ export class NodeRefusedError extends coded('HW_NODE_REFUSED') {
   }
 }
 
+export const RPC_UNKNOWN_METHOD = -32601
 /** The code for a pruned block, among others. */
 export const RPC_MISC_ERROR = -1
 export const RPC_NOT_FOUND = -5

@@ -168,4 +168,5 @@ export const mempoolReply = new Reply(Type.Record(Type.String({ pattern: '^[0-9a
 /** Schema of getrawmempool false. */
 export const mempoolTxidsReply = new Reply(Type.Array(Hash))
 /** Schema of getrawtransaction and getblock with verbosity 0. */
+export const smartFeeReply = new Reply(Type.Object({ feerate: Type.Optional(Type.Number()) }))
 export const rawHexReply = new Reply(Type.String({ pattern: '^([0-9a-f]{2})+$' }))

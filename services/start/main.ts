@@ -7,7 +7,14 @@ import { findNetwork, NETWORKS } from '../../pipelines/chain/networks.js'
 import { StartRefused, UsageError } from '../../pipelines/errors.js'
 import { childEnvironment } from '../config.js'
 import { runService, untilAborted, type ServiceContext } from '../process/lifecycle.js'
-import { availablePort, EXPLORER_GRPC, EXPLORER_HTTP, hostInUrl, reachable } from '../process/ports.js'
+import {
+  availablePort,
+  EXPLORER_ESPLORA,
+  EXPLORER_GRPC,
+  EXPLORER_HTTP,
+  hostInUrl,
+  reachable,
+} from '../process/ports.js'
 import { launchScript, Supervised } from '../process/supervised.js'
 import { holdFolder } from '../process/only-one.js'
 
@@ -38,6 +45,8 @@ async function run(context: ServiceContext): Promise<void> {
   const ports = {
     http: await portFor(config.explorerPort, EXPLORER_HTTP),
     grpc: await portFor(config.explorerGrpcPort, EXPLORER_GRPC),
+    esplora:
+      config.esploraPort === undefined ? undefined : await portFor(config.esploraPort, EXPLORER_ESPLORA),
     docs: await portFor(config.docsPort, 'the documentation (DOCS_PORT)'),
     retrieval: await portFor(config.retrievalGrpcPort, 'gRPC of retrieval (RETRIEVAL_GRPC_PORT)'),
   }
@@ -60,6 +69,8 @@ async function run(context: ServiceContext): Promise<void> {
     if (ready.every(Boolean)) {
       process.stdout.write(`ready explorer=${explorer ?? ''} docs=${docs ?? ''}\n`)
       context.logger.info({ grpc: `${host}:${String(ports.grpc)}` }, 'explorer listening for gRPC')
+      if (ports.esplora !== undefined)
+        context.logger.info({ esplora: `http://${host}:${String(ports.esplora)}` }, 'Esplora API listening')
     }
     await untilAborted(over)
   } finally {
@@ -107,7 +118,10 @@ function chainOf(args: readonly string[]): string | undefined {
 
 /** The ports of the processes, and their chain. */
 interface Choices {
-  readonly ports: Readonly<Record<'http' | 'grpc' | 'docs' | 'retrieval', number>>
+  readonly ports: Readonly<Record<'http' | 'grpc' | 'docs' | 'retrieval', number>> & {
+    /** Undefined if it is off. */
+    readonly esplora: number | undefined
+  }
   readonly chain: string | undefined
 }
 
@@ -120,6 +134,7 @@ function plan(
   const env = childEnvironment({
     EXPLORER_PORT: String(ports.http),
     EXPLORER_GRPC_PORT: String(ports.grpc),
+    ESPLORA_PORT: String(ports.esplora ?? ''),
     DOCS_PORT: String(ports.docs),
     RETRIEVAL_GRPC_PORT: String(ports.retrieval),
     DATA_DIR: config.dataDir,

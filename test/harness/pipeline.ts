@@ -58,6 +58,8 @@ export class Pipeline {
     readonly url: string,
     readonly name: string,
     readonly grpcAddress: string,
+    /** The URL of Esplora's API; empty if it is off. */
+    readonly esploraUrl: string,
     folder: string,
     private poller: Poller,
     private materializer: Materializer,
@@ -91,6 +93,7 @@ export class Pipeline {
       explorer.url,
       name,
       explorer.grpcAddress ?? '',
+      explorer.esploraUrl ?? '',
       folder,
       newPoller(options, log),
       newMaterializer(options, db, log),

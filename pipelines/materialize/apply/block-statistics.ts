@@ -1,3 +1,4 @@
+import { withoutAnnex } from '../../chain/forms/inner-scripts.js'
 import { feeRatePercentiles, truncatedMedian } from '../../chain/feerate.js'
 import type { Network } from '../../chain/networks.js'
 import { scriptType } from '../../chain/script.js'
@@ -9,8 +10,6 @@ import type { PreparedBlock, PreparedTx } from './script-book.js'
 /** The statistics that do not depend on the chain below the block. */
 type OwnStatistics = Omit<Row<typeof BLOCK_STATISTICS>, 'utxo_increase'>
 
-/** The first byte of an annex, which may be the last of several items of a witness of P2TR (BIP 341). */
-const ANNEX = 0x50
 const P2TR_SIZE = 34
 
 /** The bytes that the node counts for an unspent output beside the output itself: its outpoint, height and coinbase flag. */
@@ -50,7 +49,8 @@ export function blockStatistics({ block, txs }: PreparedBlock, network: Network)
       inputs.witness++
       const script = prevouts[vin]?.script
       if (script?.length !== P2TR_SIZE || scriptType(script, network) !== 'witness_v1_taproot') continue
-      if (isScriptSpend(witness)) inputs.byScript++
+      // A script and its control block, rather than a signature alone.
+      if (withoutAnnex(witness).length > 1) inputs.byScript++
       else inputs.byKey++
     }
   }
@@ -93,12 +93,6 @@ function feeOf({ tx, prevouts }: PreparedTx): number {
 function feeRateOf(fee: number, weight: number, { witnessScale }: Network): number {
   const rest = fee % weight
   return ((fee - rest) / weight) * witnessScale + Math.floor((rest * witnessScale) / weight)
-}
-
-/** Returns whether a witness of P2TR has a script and its control block, rather than a signature alone. */
-function isScriptSpend(witness: readonly Buffer[]): boolean {
-  const hasAnnex = witness.length > 1 && witness.at(-1)?.[0] === ANNEX
-  return witness.length - Number(hasAnnex) > 1
 }
 
 /** Returns the bytes that the node counts for an unspent output. */

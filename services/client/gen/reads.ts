@@ -339,9 +339,9 @@ export interface AddressSummary {
   spent_count: number
   /** Confirmed outputs that are unspent. */
   unspent_count: number
-  /** Against a computer that derives private keys from public ones: exposed if the chain shows a key that is not of Dilithium, hidden if the script has the hash of a key or script that no spend has revealed, protected if it requires a Dilithium signature or each of its spends contained one, else unknown. */
+  /** Against a computer that derives private keys from public ones: exposed if the chain shows a key of ECDSA or Schnorr signatures, hidden if the script has the hash of a key or script that no spend has revealed, protected if it requires a post-quantum signature or each of its spends contained one, else unknown. */
   protection: 'protected' | 'hidden' | 'exposed' | 'unknown'
-  /** What says so: the script itself, or a confirmed spend of it, which has revealed a key or contained a Dilithium signature. */
+  /** What says so: the script itself, or a confirmed spend of it, which has revealed a key or contained a post-quantum signature. */
   protection_by: 'script' | 'spend'
   /** Whether it is a Dilithium address. */
   isDilithium: boolean
@@ -538,9 +538,9 @@ export interface TypeValue {
   value: string
   /** Percent, decimal. */
   percentage: string
-  /** Of scripts of which the chain shows a key that is not of Dilithium, base units, decimal. */
+  /** Of scripts of which the chain shows a key of ECDSA or Schnorr signatures, base units, decimal. */
   exposed: string
-  /** Of scripts that require a Dilithium signature, or each of whose spends contained one, base units, decimal. */
+  /** Of scripts that require a post-quantum signature, or each of whose spends contained one, base units, decimal. */
   protected: string
   /** Unspent outputs. */
   outputs: number
@@ -553,11 +553,11 @@ export interface Exposure {
   height: number
   /** Of all unspent outputs, base units, decimal. */
   value: string
-  /** Of scripts of which the chain shows a key that is not of Dilithium, base units, decimal. */
+  /** Of scripts of which the chain shows a key of ECDSA or Schnorr signatures, base units, decimal. */
   exposed: string
   /** Of scripts with the hash of a key or script that no spend has revealed, base units, decimal. */
   hidden: string
-  /** Of scripts that require a Dilithium signature, or each of whose spends contained one, base units, decimal. */
+  /** Of scripts that require a post-quantum signature, or each of whose spends contained one, base units, decimal. */
   protected: string
   /** Of scripts of which the type says nothing about keys, base units, decimal. */
   unknown: string
@@ -574,11 +574,11 @@ export interface ExposureItem {
   height: number
   /** Of all unspent outputs, base units, decimal. */
   value: string
-  /** Of scripts of which the chain shows a key that is not of Dilithium, base units, decimal. */
+  /** Of scripts of which the chain shows a key of ECDSA or Schnorr signatures, base units, decimal. */
   exposed: string
   /** Of scripts with the hash of a key or script that no spend has revealed, base units, decimal. */
   hidden: string
-  /** Of scripts that require a Dilithium signature, or each of whose spends contained one, base units, decimal. */
+  /** Of scripts that require a post-quantum signature, or each of whose spends contained one, base units, decimal. */
   protected: string
   /** Of scripts of which the type says nothing about keys, base units, decimal. */
   unknown: string

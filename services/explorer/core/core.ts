@@ -7,11 +7,14 @@ import type { Feed } from './feed/feed.js'
 import type { ScriptFeed } from './feed/script-feed.js'
 import type { Lag } from './following/lags.js'
 import type { Health } from './health/health.js'
+import type { NodeCommands } from './node/node-commands.js'
 import type { Read } from './reads/read.js'
 
 /** The commands that change something outside of the explorer. */
 export interface Commands {
   readonly sendTransaction: SendTransaction
+  /** Calls the node with its own answers. */
+  readonly node: NodeCommands
   /** Limits the transactions of each client. Not set: no limit. */
   readonly limit: Limiter | undefined
 }

@@ -16,6 +16,8 @@ export interface Explorer {
   readonly url: string
   /** Host and port of gRPC; undefined without gRPC. */
   readonly grpcAddress: string | undefined
+  /** The URL of Esplora's HTTP API; undefined if it is off. */
+  readonly esploraUrl: string | undefined
   /** Resolves with the error if the database has the schema of another version, or is of another chain. */
   readonly refused: Promise<Refusal>
   /** Stops listening, disconnects the clients and stops the followers. Database and log stay open. */
@@ -29,7 +31,7 @@ const TICK_MS = 250
 
 /** Starts an explorer: follows the log, serves its faces. @throws PortTaken, StartRefused if it cannot listen, SchemaMismatch, WrongChainError. */
 export async function startExplorer(options: ExplorerOptions): Promise<Explorer> {
-  const { host = '127.0.0.1', port, grpcPort, logger, member } = options
+  const { host = '127.0.0.1', port, grpcPort, esploraPort, logger, member } = options
   const server = new Server(options.basePath)
   const metrics = new Metrics()
   const data = dataOf(options)
@@ -40,6 +42,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
   const { writer, heads, mempool } = publishing
   const { core, audit, ownHealth } = reading
   let grpc: Listener | undefined
+  let esplora: Listener | undefined
   let isListening = false
   metrics.watch({
     ...data,
@@ -64,7 +67,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
   const close = async (): Promise<void> => {
     clearInterval(timer)
     server.close()
-    await grpc?.close()
+    await Promise.all([grpc?.close(), esplora?.close()])
     stop.abort()
     writer.close()
     core.scripts.close()
@@ -89,12 +92,15 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
       grpc = await serving.grpc.listen({ host, port: grpcPort, isShared })
       grpc.setServing(ownHealth().status === 'ok')
     }
+    if (esploraPort !== undefined)
+      esplora = await serving.esplora.listen({ host, port: esploraPort, isShared })
     const boundPort = await server.listen(host, port, isShared)
     isListening = true
     member?.report(ownHealth(), isListening)
     const at = (number: number): string => `${hostInUrl(host)}:${String(number)}`
     const grpcAddress = grpc === undefined ? undefined : at(grpc.port)
-    return { url: `http://${at(boundPort)}`, grpcAddress, refused: heads.refused, close }
+    const esploraUrl = esplora === undefined ? undefined : `http://${at(esplora.port)}`
+    return { url: `http://${at(boundPort)}`, grpcAddress, esploraUrl, refused: heads.refused, close }
   } catch (error) {
     await close()
     throw error

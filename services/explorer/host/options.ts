@@ -10,6 +10,8 @@ export interface ExplorerOptions {
   readonly port: number
   /** The port of gRPC; 0 for a free one. Not set: no gRPC. */
   readonly grpcPort?: number
+  /** The port of Esplora's HTTP API; 0 for a free one. Not set: no Esplora. */
+  readonly esploraPort?: number | undefined
   readonly db: Database
   readonly log: EventLog
   /** The name of the network that log and database must be of. Not set: any. */
@@ -17,6 +19,8 @@ export interface ExplorerOptions {
   readonly logger: Logger
   /** Requests to /api/v1 per client and minute; 0, the default, for no limit. */
   readonly rateLimitPerMinute?: number
+  /** Requests to Esplora's HTTP API per client and minute; 0, the default, for no limit. */
+  readonly esploraRateLimitPerMinute?: number
   /** The number of trusted proxies, which each append to X-Forwarded-For. */
   readonly trustedProxyHops?: number
   /** True if `tx/send` sends transactions to the node. */

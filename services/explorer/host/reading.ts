@@ -8,8 +8,11 @@ import { consumerLags } from '../core/following/lags.js'
 import { AuditWatch } from '../core/health/audit-watch.js'
 import { type Health, healthOf } from '../core/health/health.js'
 import { Broadcaster } from '../core/node/broadcaster.js'
+import { NodeCommands } from '../core/node/node-commands.js'
+import { NodeConnection } from '../core/node/node-connection.js'
 import { NodeWatch } from '../core/node/node-health.js'
 import { READS } from '../core/reads/index.js'
+import type { NodeStatus } from '../core/reads/read.js'
 import type { Data } from './data.js'
 import type { Server } from './http/server.js'
 import type { Metrics } from './metrics.js'
@@ -50,8 +53,13 @@ export function readingOf(
       return heads.db
     },
   })
-  const node = new NodeWatch({ locate, dataDir, logger })
-  const broadcaster = new Broadcaster({ locate, logger })
+  const watch = new NodeWatch({ locate, dataDir, logger })
+  const connection = new NodeConnection({ locate, logger })
+  const commands = new NodeCommands(connection)
+  const node: NodeStatus = {
+    health: () => watch.health(),
+    feeEstimates: (targets) => commands.feeEstimates(targets),
+  }
   const reader = new Reader({
     ...data,
     node,
@@ -71,7 +79,8 @@ export function readingOf(
     commands:
       options.broadcast === true
         ? {
-            sendTransaction: transactionSender(broadcaster, { state, tables }),
+            sendTransaction: transactionSender(new Broadcaster(connection), { state, tables }),
+            node: commands,
             limit: limitOf('broadcasts', options.broadcastRateLimitPerMinute, options),
           }
         : undefined,
@@ -84,15 +93,15 @@ export function readingOf(
     },
   }
   const close = (): void => {
-    node.close()
-    broadcaster.close()
+    watch.close()
+    connection.close()
     audit.close()
   }
   return { core, audit, ownHealth, close }
 }
 
 /** Returns a rate limit, which the processes of an explorer share. @param most requests per client and minute; 0 for no limit. */
-function limitOf(
+export function limitOf(
   name: LimitName,
   most: number | undefined,
   { member, trustedProxyHops: trustedHops = 0 }: ExplorerOptions,

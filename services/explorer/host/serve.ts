@@ -17,20 +17,28 @@ export async function serve(context: ServiceContext): Promise<void> {
   }
   const silentMs = 1_000
   const db = new Database({ url, database: config.clickhouseDatabase, silentMs, onMove })
-  const { explorerPort: port, explorerGrpcPort: grpcPort, host } = config
+  const { explorerPort: port, explorerGrpcPort: grpcPort, esploraPort, host } = config
   const member = cluster.isWorker ? memberOf(context) : undefined
   const log = await openEventLog(config, logger)
-  const { rateLimitPerMinute, broadcastRateLimitPerMinute, trustedProxyHops, whaleMinValue } = config
+  const {
+    rateLimitPerMinute,
+    esploraRateLimitPerMinute,
+    broadcastRateLimitPerMinute,
+    trustedProxyHops,
+    whaleMinValue,
+  } = config
   const definitions = { labels: config.labelsFile, pools: config.poolsFile }
   const explorer = await startExplorer({
     host,
     port,
     grpcPort,
+    esploraPort,
     db,
     log,
     chain: config.chain,
     logger,
     rateLimitPerMinute,
+    esploraRateLimitPerMinute,
     trustedProxyHops,
     definitions,
     member,
@@ -44,7 +52,8 @@ export async function serve(context: ServiceContext): Promise<void> {
     docsPort: config.docsPort,
     basePath: config.basePath,
   })
-  logger.info({ url: explorer.url, grpc: explorer.grpcAddress }, 'explorer listening')
+  const { url: explorerUrl, grpcAddress: grpc, esploraUrl: esplora } = explorer
+  logger.info({ url: explorerUrl, grpc, esplora }, 'explorer listening')
   const refused = await Promise.race([explorer.refused, untilAborted(signal).then(() => undefined)])
   if (refused === undefined) await untilAborted(signal)
   await explorer.close()

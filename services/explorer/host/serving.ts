@@ -1,34 +1,42 @@
 import { StartRefused } from '../../../pipelines/errors.js'
 import type { Core } from '../core/core.js'
 import type { HttpFace, ListenerFace } from '../faces/face.js'
+import { esploraFace } from '../faces/esplora/face.js'
+import { ESPLORA } from '../faces/esplora/forms.js'
 import { graphqlFace } from '../faces/graphql/face.js'
 import { grpcFace } from '../faces/grpc/face.js'
 import { pagesFace } from '../faces/pages/face.js'
 import { Documents } from '../faces/rest/description/documents.js'
 import { restFace } from '../faces/rest/face.js'
 import { websocketFace } from '../faces/websocket/face.js'
+import { EXPLORER_ESPLORA } from '../../process/ports.js'
+import { RequestLimit } from '../core/answering/request-limit.js'
 import { ReadAnswers } from '../http/read-answers.js'
-import { attachFaces, type Dispatcher } from './http/dispatch.js'
+import { attachFaces, Dispatcher } from './http/dispatch.js'
+import { NodeServer } from './http/node-server.js'
 import type { Server } from './http/server.js'
 import type { Metrics } from './metrics.js'
 import type { ExplorerOptions } from './options.js'
+import { limitOf } from './reading.js'
 import { type MetricsText, statusRoutes } from './status.js'
 
 /** The faces of an explorer. Those of HTTP are attached to its server. */
 export interface Serving {
   readonly grpc: ListenerFace
+  readonly esplora: ListenerFace
 }
 
 /** Builds the faces, and attaches the HTTP faces to the server. @throws StartRefused if a path is not free. */
 export function servingOf(
   core: Core,
-  { docsUrl, docsPort, basePath, healthToken, member }: ExplorerOptions,
+  options: ExplorerOptions,
   { server, metrics }: { readonly server: Server; readonly metrics: Metrics },
 ): Serving {
+  const { docsUrl, docsPort, basePath, healthToken, member } = options
   const { reader, reads } = core
   const answers = new ReadAnswers(reader)
   const enabled = { hasToken: healthToken !== undefined, hasBroadcast: core.commands !== undefined, basePath }
-  const documents = new Documents(reads, enabled)
+  const documents = new Documents(reads, () => reader.chain, enabled)
   const metricsText: MetricsText = member?.metricsText ?? (() => metrics.text())
   const openApi = (): string => documents.of('openapi').body.toString()
   // One line for each face; if two faces have a path, the first face answers.
@@ -45,7 +53,26 @@ export function servingOf(
     metrics.observeCall(method, code, seconds)
     if (code === 'INTERNAL') metrics.defect('grpc')
   })
-  return { grpc }
+  return { grpc, esplora: esploraOf(core, options, metrics) }
+}
+
+/** Builds Esplora's HTTP API, which has a listener and a rate limit of its own. */
+function esploraOf(core: Core, options: ExplorerOptions, metrics: Metrics): ListenerFace {
+  const { reader, defect } = core
+  const limit = new RequestLimit(limitOf('esplora', options.esploraRateLimitPerMinute, options))
+  const answers = new ReadAnswers(reader, limit, 'esplora ')
+  const faces = [esploraFace(core, answers)]
+  const dispatcher = new Dispatcher({ faces, reader, answers, defect })
+  return new NodeServer(
+    {
+      answer: (request) => dispatcher.answer(request),
+      ready: (url, head) => dispatcher.ready(url, head),
+      observe: (path, answer, seconds) => {
+        metrics.observe(answer.route ?? ESPLORA + dispatcher.patternOf(path), answer, seconds)
+      },
+    },
+    { what: EXPLORER_ESPLORA, alias: '/api' },
+  )
 }
 
 /**

@@ -57,7 +57,20 @@ export interface WantedRead {
 export class ReadAnswers {
   #stateHeaders: StateHeaders | undefined
 
-  constructor(private readonly reader: Reader) {}
+  /**
+   * @param limit counts the requests of clients. Not set: the limit of the reader.
+   * @param scope begins the keys of answers by URL: servers with the same paths for different answers have one each. No part of a URL.
+   */
+  constructor(
+    private readonly reader: Reader,
+    readonly limit = reader.limit,
+    private readonly scope = '',
+  ) {}
+
+  /** Returns an answer that was sent under this URL before and is still valid. Call `reader.countHit` if it is sent again. */
+  atUrl(url: string): CachedAnswer | undefined {
+    return this.reader.atUrl(this.scope === '' ? url : this.scope + url)
+  }
 
   /** Answers a request with a read, synchronously if the answer is in memory. @throws only defects, also by rejecting. */
   answer(
@@ -65,7 +78,7 @@ export class ReadAnswers {
     { read, argument, encoding = JSON_ENCODING, failed }: WantedRead,
   ): Answer | Promise<Answer> {
     const { minChainHeight, onDisconnect, authorization } = request
-    const charge = (requests: number) => this.reader.overLimit(request.origin, requests)
+    const charge = (requests: number) => this.limit.over(request.origin, requests)
     const options = { argument, minChainHeight, onDisconnect, authorization, charge, encoding }
     const outcome = this.reader.answer(read, options)
     return outcome instanceof Promise
@@ -117,7 +130,7 @@ export class ReadAnswers {
     if (!('answer' in outcome)) return failed(outcome)
     const { answer, chain } = outcome
     if (chain === undefined) return outsideAnswer(answer)
-    if (request.method !== 'POST') this.reader.link(outcome, urlOf(request))
+    if (request.method !== 'POST') this.reader.link(outcome, this.scope + urlOf(request))
     const representation = this.reader.inCoding(outcome, codingOf(outcome, request))
     return representation instanceof Promise
       ? representation.then((result) => this.#successful(result, answer, chain, request))

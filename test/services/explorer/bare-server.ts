@@ -56,7 +56,10 @@ export async function startBare(parts: Partial<BareParts> = {}): Promise<BareSer
   const database = new AvailableDatabase(NO_DATABASE, logger)
   const tables = parts.tables ?? new Tables(database)
   const definitions = parts.definitions ?? new Definitions({}, logger)
-  const node = { health: () => Promise.reject(new NodeUnavailable('there is none')) }
+  const node = {
+    health: () => Promise.reject(new NodeUnavailable('there is none')),
+    feeEstimates: () => Promise.resolve([]),
+  }
   const reader = new Reader({ node, ...parts, state, tables, definitions })
   const metrics = new Metrics()
   metrics.watch({
@@ -88,7 +91,10 @@ export async function startBare(parts: Partial<BareParts> = {}): Promise<BareSer
     },
   }
   const answers = new ReadAnswers(reader)
-  const documents = new Documents(reads, { hasToken: parts.token !== undefined, hasBroadcast: false })
+  const documents = new Documents(reads, () => reader.chain, {
+    hasToken: parts.token !== undefined,
+    hasBroadcast: false,
+  })
   const faces = [
     restFace({ core, answers, documents }),
     ...(pages === undefined ? [] : [pages(core)]),

@@ -1,6 +1,5 @@
 import { type BlockId, blockTag } from '../../../../pipelines/chain/block.js'
 import { DatabaseUnavailable, TableMissing } from '../../../../pipelines/tables/clickhouse.js'
-import type { Origin } from '../../../access/client-address.js'
 import type { Limiter } from '../../../access/rate-limit.js'
 import type { Token } from '../../../access/token.js'
 import type { Definitions } from '../definitions/definitions.js'
@@ -35,9 +34,9 @@ import {
   NODE_UNAVAILABLE,
   NOT_READY,
   OVERLOADED,
-  overLimit,
   UNAUTHORIZED,
 } from './failure.js'
+import { RequestLimit } from './request-limit.js'
 import { type OnDisconnect, SharedAnswer } from './shared-answer.js'
 import { type Syncing, syncing, syncingProgress } from './syncing.js'
 
@@ -110,6 +109,8 @@ interface Wanted {
 
 /** Answers reads for all transports: validates requests, caches answers while they are valid, and shares answers in progress. */
 export class Reader {
+  /** The limit of the faces that have none of their own. */
+  readonly limit: RequestLimit
   readonly #parts: ReaderParts
   readonly #cache = new AnswerCache<Wanted>()
   #definitionsVersion: number
@@ -121,6 +122,7 @@ export class Reader {
 
   constructor(parts: ReaderParts) {
     this.#parts = parts
+    this.limit = new RequestLimit(parts.limit)
     this.#definitionsVersion = parts.definitions.version
     parts.state.watch((change) => {
       this.#cache.apply(change)
@@ -131,11 +133,6 @@ export class Reader {
   /** The figures of the cache of answers. */
   get cache(): Pick<AnswerCache<unknown>, 'bytes' | 'size' | 'requests' | 'dropped'> {
     return this.#cache
-  }
-
-  /** True if the requests of clients are counted against a limit. */
-  get isLimited(): boolean {
-    return this.#parts.limit !== undefined
   }
 
   /** The state that answers from the cache describe. */
@@ -213,32 +210,6 @@ export class Reader {
   /** The failure of all chain reads and subscriptions until head and mempool have been read; undefined afterwards. */
   get notReady(): Failure | undefined {
     return this.#parts.state.ready ? undefined : this.#unavailable()
-  }
-
-  /**
-   * Counts a request against the rate limit.
-   * @param cost the number of requests that it counts as.
-   * @returns a failure if its client has exceeded the limit.
-   */
-  overLimit(origin: () => Origin, cost = 1): Failure | undefined | Promise<Failure | undefined> {
-    const { limit } = this.#parts
-    if (limit === undefined) return undefined
-    const failure = (retryMs: number | undefined) =>
-      retryMs === undefined ? undefined : overLimit(retryMs, limit.policy)
-    const retryMs = limit.take(origin(), cost)
-    return retryMs instanceof Promise ? retryMs.then(failure) : failure(retryMs)
-  }
-
-  /**
-   * Counts a request against the rate limit without consulting the other processes.
-   * @returns a failure if its client has exceeded the limit, `undecided` if the other processes have to be consulted; the request is
-   * then not counted.
-   */
-  overLimitNow(origin: () => Origin): Failure | undefined | 'undecided' {
-    const { limit } = this.#parts
-    if (limit === undefined) return undefined
-    const retryMs = limit.takeNow(origin())
-    return typeof retryMs === 'number' ? overLimit(retryMs, limit.policy) : retryMs
   }
 
   /**

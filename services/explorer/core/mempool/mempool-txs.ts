@@ -108,6 +108,11 @@ export class MempoolTxs {
     return this.txs
   }
 
+  /** Returns the transactions by their effective fee rates, highest first. */
+  byRate(): Iterable<ShownTx> {
+    return this.rated
+  }
+
   // By age, most changes are in the first part of the list, so that the sums of the other parts are cached.
   totals(): MempoolTotals {
     let sum = totalsOf([])

@@ -21,6 +21,10 @@ export const long = (description: string) => Type.Integer({ description, format:
 export const text = (description: string) => Type.String({ description })
 export const list = <T extends TSchema>(item: T, description: string) => Type.Array(item, { description })
 export const flag = (description: string) => Type.Boolean({ description })
+/** Marks the schema of a field that says something only of a chain with Dilithium signatures. A symbol: it is no part of JSON. */
+export const OF_DILITHIUM = Symbol('of Dilithium')
+/** Returns the schema of a flag that is false on chains without Dilithium signatures. */
+export const dilithiumFlag = (description: string) => Type.Boolean({ description, [OF_DILITHIUM]: true })
 type Literals<N extends readonly string[]> = { -readonly [K in keyof N]: TLiteral<N[K]> }
 /** Returns the schema of one of several texts. */
 export const oneOf = <const N extends readonly string[]>(names: N, description: string) =>
@@ -34,5 +38,5 @@ export const Percent = Type.String({ description: 'percent, decimal' })
 export const UtcDate = Type.String({ description: 'YYYY-MM-DD, UTC', format: 'date' })
 export const Protection = oneOf(
   PROTECTIONS,
-  'against a computer that derives private keys from public ones: exposed if the chain shows a key that is not of Dilithium, hidden if the script has the hash of a key or script that no spend has revealed, protected if it requires a Dilithium signature or each of its spends contained one, else unknown',
+  'against a computer that derives private keys from public ones: exposed if the chain shows a key of ECDSA or Schnorr signatures, hidden if the script has the hash of a key or script that no spend has revealed, protected if it requires a post-quantum signature or each of its spends contained one, else unknown',
 )

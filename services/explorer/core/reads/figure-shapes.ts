@@ -74,9 +74,9 @@ export type BlockStatistics = Static<typeof BlockStatistics>
 
 const amountOf = (description: string) =>
   Type.String({ description: `${description}, base units, decimal`, format: 'uint64' })
-const ExposedValue = amountOf('of scripts of which the chain shows a key that is not of Dilithium')
+const ExposedValue = amountOf('of scripts of which the chain shows a key of ECDSA or Schnorr signatures')
 const ProtectedValue = amountOf(
-  'of scripts that require a Dilithium signature, or each of whose spends contained one',
+  'of scripts that require a post-quantum signature, or each of whose spends contained one',
 )
 
 export const TypeValue = Type.Object({

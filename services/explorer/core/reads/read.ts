@@ -22,10 +22,12 @@ export type Freshness = 'objects' | 'head' | 'mempool' | 'live' | 'outside'
 /** The schemas of the arguments by name. A name that the path contains as `:name` is a path argument. */
 export type Arguments = Readonly<Record<string, TSchema>>
 
-/** The source of the node's health. */
+/** The answers of the node itself. */
 export interface NodeStatus {
   /** Returns the health of the node. @throws NodeUnavailable. */
   health(): Promise<NodeHealth>
+  /** Returns the node's estimates by numbers of blocks, in base units per virtual byte; undefined or missing where it has none. */
+  feeEstimates(targets: readonly number[]): Promise<readonly (number | undefined)[]>
 }
 
 /** A part of a list: `count` items from index `from` on. */
@@ -87,6 +89,8 @@ export interface Read {
   readonly cost?: (args: never) => number
   /** True if the read requires HEALTH_API_TOKEN, when one is set. */
   readonly needsToken?: boolean
+  /** True if the answer says something only of a chain with Dilithium signatures. */
+  readonly isOfDilithium?: boolean
   readonly args: Arguments
   readonly answer: TSchema
   /** The error texts of a missing object. Not set: there is always an answer. */

@@ -48,8 +48,7 @@ export function scriptOf({ chain }: Pick<ReadContext, 'chain'>, text: string): N
   const [network] = networks
   if (network === undefined || !DIGITS.test(text)) return undefined
   const key = scriptKeyOf(text.toLowerCase())
-  if (key !== undefined)
-    return { network, scriptHash: key, script: undefined, address: null, isDilithiumSpelling: false }
+  if (key !== undefined) return hashedScript(key, network)
   const bytes = Buffer.from(text, 'hex')
   return namedScript(keyScript(bytes, network) ?? bytes, network)
 }
@@ -58,6 +57,25 @@ export function scriptOf({ chain }: Pick<ReadContext, 'chain'>, text: string): N
 export function namedScript(script: Buffer, network: Network): NamedScript {
   const address = addressOf(script, network) ?? null
   return { network, scriptHash: scriptHash(script), script, address, isDilithiumSpelling: false }
+}
+
+/** Returns a script of which only the key in the tables is known. */
+function hashedScript(key: string, network: Network): NamedScript {
+  return { network, scriptHash: key, script: undefined, address: null, isDilithiumSpelling: false }
+}
+
+/**
+ * Returns the script with a script hash of the Electrum protocol, in lower case; without its bytes if neither chain nor mempool have it.
+ * @throws RangeError for another text; DatabaseUnavailable.
+ */
+export function scriptOfHash(
+  context: Pick<ReadContext, 'mempool' | 'tables'>,
+  network: Network,
+  electrumHash: string,
+): Promise<NamedScript> {
+  const key = scriptKeyOf(electrumHash)
+  if (key === undefined) throw new RangeError(`not a script hash: ${electrumHash}`)
+  return withScript(context, hashedScript(key, network), electrumHash)
 }
 
 /** Returns the script that a text names, see `scriptOf`. @throws BadArgument if the text names none; DatabaseUnavailable. */

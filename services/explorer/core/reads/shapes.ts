@@ -4,6 +4,7 @@ import {
   Address,
   Amount,
   Decimal,
+  dilithiumFlag,
   FeeRate,
   flag,
   Hash,
@@ -181,7 +182,7 @@ export const Transaction = Type.Object({
   output_value: Amount,
   timestamp: Time,
   has_witness: flag('whether an input has a witness'),
-  is_dilithium: flag('whether it spends with a Dilithium signature'),
+  is_dilithium: dilithiumFlag('whether it spends with a Dilithium signature'),
   inputs: list(Input, 'in their order'),
   outputs: list(Output, 'in their order'),
 })
@@ -251,9 +252,9 @@ export const AddressSummary = Type.Object({
   protection: Protection,
   protection_by: oneOf(
     ['script', 'spend'],
-    'what says so: the script itself, or a confirmed spend of it, which has revealed a key or contained a Dilithium signature',
+    'what says so: the script itself, or a confirmed spend of it, which has revealed a key or contained a post-quantum signature',
   ),
-  isDilithium: flag('whether it is a Dilithium address'),
+  isDilithium: dilithiumFlag('whether it is a Dilithium address'),
   unconfirmed: Type.Object(
     { balance_change: SignedAmount, tx_count: int('unconfirmed transactions') },
     { description: 'changes by unconfirmed transactions' },
@@ -371,7 +372,7 @@ export const MempoolTransaction = Type.Object({
   effective_fee_rate: text(EFFECTIVE_RATE),
   value: Amount,
   first_seen: Time,
-  is_dilithium: flag('whether it spends with a Dilithium signature'),
+  is_dilithium: dilithiumFlag('whether it spends with a Dilithium signature'),
 })
 export type MempoolTransaction = Static<typeof MempoolTransaction>
 
@@ -460,7 +461,7 @@ export const RichListItem = Type.Object({
   balance: Amount,
   percentage: Percent,
   tx_count: int('confirmed transactions'),
-  isDilithium: flag('whether it is a Dilithium address'),
+  isDilithium: dilithiumFlag('whether it is a Dilithium address'),
   label: orNull(text('label of the address, if there is one')),
 })
 
@@ -539,7 +540,7 @@ export const WhaleAlert = Type.Object({
   timestamp: Time,
   value: Amount,
   fee: Amount,
-  is_dilithium: flag('whether it spends with a Dilithium signature'),
+  is_dilithium: dilithiumFlag('whether it spends with a Dilithium signature'),
   from: list(WhaleParty, 'senders'),
   to: list(WhaleParty, 'recipients'),
 })

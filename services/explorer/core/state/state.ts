@@ -51,6 +51,11 @@ export const NO_CHAIN: ChainState = {
   days: [],
 }
 
+/** Returns whether a chain has Dilithium signatures; true before it is known. */
+export function hasDilithium({ network }: Pick<ChainState, 'network'>): boolean {
+  return network === undefined || network.dilithium !== undefined
+}
+
 /** The fee rates that the node requires, in base units per 1000 virtual bytes. */
 export interface RelayFees {
   /** The lowest rate that enters the node's mempool now. */

@@ -38,12 +38,13 @@ interface Exchange {
 
 /** The endpoint /graphql: queries by GET and POST, and GraphiQL for browsers. */
 export class GraphqlEndpoint {
-  readonly #operations: Operations
+  readonly #operations: () => Operations
   readonly #reader: Reader
   readonly #handle: Handler<Exchange>
 
+  /** @param operations returns the operations of the schema for the chain. */
   constructor(
-    operations: Operations,
+    operations: () => Operations,
     reader: Reader,
     private readonly basePath = '',
   ) {
@@ -81,7 +82,8 @@ export class GraphqlEndpoint {
   }
 
   async #respond(exchange: Exchange, params: Params) {
-    const prepared = this.#operations.prepare(params)
+    const operations = this.#operations()
+    const prepared = operations.prepare(params)
     if (!('operation' in prepared)) return prepared
     if (prepared.operation.operation === OperationTypeNode.MUTATION)
       return failureResponse(
@@ -95,18 +97,22 @@ export class GraphqlEndpoint {
           message: 'subscriptions need the protocol graphql-transport-ws',
         }),
       ]
-    const result = await this.#execute(exchange, prepared)
+    const result = await this.#execute(exchange, operations, prepared)
     if ('data' in result) return result
     exchange.failure = result
     if (result.chain !== undefined) exchange.chain = result.chain
     return HTTP_STATUS[result.code] === 400 ? [errorOf(result)] : failureResponse(result, exchange.request)
   }
 
-  async #execute(exchange: Exchange, prepared: Prepared): Promise<{ data: Fields } | Failure> {
+  async #execute(
+    exchange: Exchange,
+    operations: Operations,
+    prepared: Prepared,
+  ): Promise<{ data: Fields } | Failure> {
     const { origin, authorization, minChainHeight, onDisconnect } = exchange.request
     const weight = requestsOf(prepared.cost)
     // One has been counted already.
-    const refused = weight > 1 ? await this.#reader.overLimit(origin, weight - 1) : undefined
+    const refused = weight > 1 ? await this.#reader.limit.over(origin, weight - 1) : undefined
     if (refused !== undefined) return refused
     const isAuthorized = this.#reader.isAuthorized(authorization())
     const outcome = await this.#reader.operation(
@@ -117,7 +123,7 @@ export class GraphqlEndpoint {
         }
         const reading = new Reading({ context, assertReached, isAuthorized })
         try {
-          return { data: await this.#operations.execute(prepared, reading) }
+          return { data: await operations.execute(prepared, reading) }
         } catch (error) {
           if (error instanceof Failed) return error.failure
           throw error

@@ -1,4 +1,5 @@
 import type { Core } from '../../core/core.js'
+import { hasDilithium } from '../../core/state/state.js'
 import { failedAsJson } from '../../http/answer.js'
 import type { HttpFace } from '../face.js'
 import { GraphqlEndpoint, MAX_BODY_BYTES } from './endpoint.js'
@@ -9,7 +10,14 @@ import { subscriptionProtocol } from './sockets.js'
 
 /** Returns the face of the reads and channels as a schema of GraphQL, at /graphql. @param basePath the path below which clients reach it. */
 export function graphqlFace(core: Core, basePath?: string): HttpFace {
-  const operations = new Operations(schemaOf(core.reads))
+  const made = new Map<boolean, Operations>()
+  // The chain may be known only after the start, and then has another schema.
+  const operations = (): Operations => {
+    const isOfDilithium = hasDilithium(core.reader.chain)
+    const known = made.get(isOfDilithium) ?? new Operations(schemaOf(core.reads, isOfDilithium))
+    made.set(isOfDilithium, known)
+    return known
+  }
   const endpoint = new GraphqlEndpoint(operations, core.reader, basePath)
   return {
     routes: [

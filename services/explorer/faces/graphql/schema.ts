@@ -14,7 +14,7 @@ import { MAX_ADDRESSES } from '../../core/feed/address-feed.js'
 import type { ChannelDeclaration } from '../../core/feed/channel.js'
 import { ADDRESS, CHANNELS } from '../../core/feed/channels.js'
 import type { Read } from '../../core/reads/read.js'
-import type { ShapeName } from '../../core/reads/shape-names.js'
+import { describedReads, type ShapeName } from '../../core/reads/shape-names.js'
 import type { FieldCost } from './cost.js'
 import { hasCursor } from './cursors.js'
 import { type Fields, FROM_MEMORY, FURTHER_ROWS, type Link, LINKS } from './links.js'
@@ -52,17 +52,21 @@ const REMOVALS = {
 /** The field of the changes of addresses. */
 export const ADDRESS_FIELD = ADDRESS.name
 
-/** Returns the schema: every read, the links between their answers, and the channels of the feed. */
-export function schemaOf(reads: readonly Read[]): GraphQLSchema {
-  return new SchemaMaker(reads).make()
+/**
+ * Returns the schema: every read, the links between their answers, and the channels of the feed.
+ * @param hasDilithium false to leave out what only chains with Dilithium signatures have.
+ */
+export function schemaOf(reads: readonly Read[], hasDilithium: boolean): GraphQLSchema {
+  return new SchemaMaker(reads, hasDilithium).make()
 }
 
 class SchemaMaker {
   readonly #reads: ReadonlyMap<string, Read>
-  readonly #types = new Types((shape) => this.#linksOf(shape))
+  readonly #types: Types
 
-  constructor(reads: readonly Read[]) {
-    this.#reads = new Map(reads.map((read) => [read.name, read]))
+  constructor(reads: readonly Read[], hasDilithium: boolean) {
+    this.#reads = new Map(describedReads(reads, hasDilithium).map((read) => [read.name, read]))
+    this.#types = new Types((shape) => this.#linksOf(shape), hasDilithium)
   }
 
   make(): GraphQLSchema {

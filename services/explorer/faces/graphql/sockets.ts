@@ -15,16 +15,20 @@ const MAX_SUBSCRIPTIONS = 20
 const BAD_REQUEST = 4400
 const INTERNAL_ERROR = 4500
 
-/** Returns the protocol graphql-transport-ws at /graphql, by which clients subscribe to the channels of the feed. */
+/**
+ * Returns the protocol graphql-transport-ws at /graphql, by which clients subscribe to the channels of the feed.
+ * @param operations returns the operations of the schema for the chain.
+ */
 export function subscriptionProtocol(
-  operations: Operations,
+  operations: () => Operations,
   { feed, addresses, defect }: Pick<Core, 'feed' | 'addresses' | 'defect'>,
 ): SocketProtocol {
   const server = makeServer<undefined, Connection>({
     onSubscribe: (context, _, payload) => {
       if (Object.keys(context.subscriptions).length > MAX_SUBSCRIPTIONS)
         return [coded(tooCostly(`a connection may have at most ${String(MAX_SUBSCRIPTIONS)} subscriptions`))]
-      const prepared = operations.prepare(payload)
+      const current = operations()
+      const prepared = current.prepare(payload)
       if (!('operation' in prepared)) return prepared.map(coded)
       const { document, operation, variables, cost } = prepared
       if (operation.operation !== OperationTypeNode.SUBSCRIPTION)
@@ -34,7 +38,7 @@ export function subscriptionProtocol(
       if (cost.rows > 0)
         return [coded(tooCostly('a subscription may not follow links: query them as an HTTP request'))]
       return {
-        schema: operations.schema,
+        schema: current.schema,
         document,
         variableValues: variables,
         rootValue: {},

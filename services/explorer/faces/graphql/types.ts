@@ -15,7 +15,7 @@ import {
   GraphQLString,
 } from 'graphql'
 import { literals, rangeOf } from '../../core/reads/arguments.js'
-import { nameOf, notNull, type ShapeName } from '../../core/reads/shape-names.js'
+import { describedFields, nameOf, notNull, type ShapeName } from '../../core/reads/shape-names.js'
 import { type Arguments, BadArgument } from '../../core/reads/read.js'
 import type { FieldCost } from './cost.js'
 import type { Fields } from './links.js'
@@ -39,8 +39,14 @@ export class Types {
   readonly #objects = new Map<string, GraphQLObjectType>()
   readonly #enums = new Map<string, GraphQLEnumType>()
 
-  /** @param linksOf returns the fields that a shape has besides its own. */
-  constructor(private readonly linksOf: (shape: ShapeName) => Readonly<Record<string, FieldConfig>>) {}
+  /**
+   * @param linksOf returns the fields that a shape has besides its own.
+   * @param hasDilithium false to leave out what only chains with Dilithium signatures have.
+   */
+  constructor(
+    private readonly linksOf: (shape: ShapeName) => Readonly<Record<string, FieldConfig>>,
+    private readonly hasDilithium: boolean,
+  ) {}
 
   /** Returns the type of an answer. @param name its name if it is not a declared shape. */
   object(
@@ -58,7 +64,7 @@ export class Types {
       // A function, because links lead back to types that are being made.
       fields: () => ({
         ...Object.fromEntries(
-          Object.entries(schema.properties).map(([key, property]) => [
+          describedFields(schema, this.hasDilithium).map(([key, property]) => [
             key,
             this.#field(own, key, property, shape !== undefined),
           ]),

@@ -16,7 +16,7 @@ import { EncodedEvents, type Feeds, subscription } from './subscription.js'
 /** Returns the gRPC service of the reads and the feed, as in reads.proto. @throws if a read is missing there: run `npm run proto`. */
 export function readsService(reader: Reader, feeds: Feeds, reads: readonly Read[]): RpcService {
   const assertWithinLimit = async (call: Call): Promise<void> => {
-    const failure = await reader.overLimit(() => originOf(call))
+    const failure = await reader.limit.over(() => originOf(call))
     if (failure !== undefined) throw rpcError(failure)
   }
   const unary = reads.map((read) => {
@@ -33,7 +33,7 @@ export function readsService(reader: Reader, feeds: Feeds, reads: readonly Read[
           else call.signal.addEventListener('abort', callback)
         },
         encoding,
-        charge: (requests) => reader.overLimit(() => originOf(call), requests),
+        charge: (requests) => reader.limit.over(() => originOf(call), requests),
       })
       if (!('answer' in outcome)) throw rpcError(outcome)
       for (const [name, value] of Object.entries(stateOf(outcome.chain))) call.setHeader(name, value)

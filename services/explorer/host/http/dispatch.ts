@@ -106,7 +106,7 @@ export class Dispatcher {
    */
   ready(url: string, head: RequestHead): Answer | undefined {
     const { reader, answers } = this.#parts
-    const cached = reader.atUrl(url)
+    const cached = answers.atUrl(url)
     if (cached === undefined) return reader.isFull ? this.#shed(url, head) : undefined
     const representation = answers.representationFor(cached, head)
     if (representation === undefined) return undefined
@@ -118,8 +118,8 @@ export class Dispatcher {
 
   /** Counts a request against the rate limit, without other processes. @returns the refusal if its client has exceeded the limit. */
   #limited(url: string, head: RequestHead): Answer | 'undecided' | undefined {
-    const { reader } = this.#parts
-    const failure = reader.isLimited ? reader.overLimitNow(() => head.origin()) : undefined
+    const { limit } = this.#parts.answers
+    const failure = limit.isSet ? limit.overNow(() => head.origin()) : undefined
     return typeof failure === 'object' ? this.#refused(failure, pageRequest(url, head)) : failure
   }
 
@@ -152,7 +152,7 @@ export class Dispatcher {
   /** Counts a request against the rate limit. @returns the refusal if its client has exceeded the limit. */
   #refusal(request: Request): Answer | undefined | Promise<Answer | undefined> {
     if (request.method === 'OPTIONS' || !this.#isLimited(request)) return undefined
-    const failure = this.#parts.reader.overLimit(request.origin)
+    const failure = this.#parts.answers.limit.over(request.origin)
     const refused = (result: Failure | undefined): Answer | undefined =>
       result === undefined ? undefined : this.#refused(result, request)
     return failure instanceof Promise ? failure.then(refused) : refused(failure)

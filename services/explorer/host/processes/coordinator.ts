@@ -90,7 +90,11 @@ export class Coordinator {
           return (await this.#recalls.request(holder, recall)) ?? 0
         },
       })
-    this.#leases = { requests: leases('requests'), broadcasts: leases('broadcasts') }
+    this.#leases = {
+      requests: leases('requests'),
+      broadcasts: leases('broadcasts'),
+      esplora: leases('esplora'),
+    }
   }
 
   /** Handles a message of a process. */

@@ -3,7 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { StartRefused } from '../../../../pipelines/errors.js'
 import { type ServiceContext, untilAborted } from '../../../process/lifecycle.js'
-import { availablePort, EXPLORER_GRPC, EXPLORER_HTTP, PortTaken } from '../../../process/ports.js'
+import {
+  availablePort,
+  EXPLORER_ESPLORA,
+  EXPLORER_GRPC,
+  EXPLORER_HTTP,
+  PortTaken,
+} from '../../../process/ports.js'
 import { Supervised } from '../../../process/supervised.js'
 import { monotonicMs } from './clock.js'
 import { Coordinator, type Process } from './coordinator.js'
@@ -18,20 +24,26 @@ const LOOK_AGAIN_MS = 100
 
 /** Runs the processes of the explorer, and restarts a process that exits. They share the ports; this process only coordinates them. */
 export async function supervise({ config, logger, signal, args }: ServiceContext): Promise<void> {
-  const { explorerProcesses: size, rateLimitPerMinute, broadcastRateLimitPerMinute } = config
+  const { explorerProcesses: size } = config
   if (process.platform !== 'linux')
     throw new StartRefused(
       `EXPLORER_PROCESSES is ${String(size)}, which needs Linux: on ${process.platform} one process gets all connections; set 1`,
     )
   const http = await portFor(config.explorerPort, config.host, EXPLORER_HTTP)
   const grpc = await portFor(config.explorerGrpcPort, config.host, EXPLORER_GRPC)
+  const { esploraPort } = config
+  const esplora = esploraPort === undefined ? '' : await portFor(esploraPort, config.host, EXPLORER_ESPLORA)
   const onDefect = (error: unknown): void => {
     logger.error({ err: error }, 'cannot combine the metrics of the processes')
   }
   const coordinator = new Coordinator({
     onDefect,
     now: monotonicMs,
-    limits: { requests: rateLimitPerMinute, broadcasts: broadcastRateLimitPerMinute },
+    limits: {
+      requests: config.rateLimitPerMinute,
+      broadcasts: config.broadcastRateLimitPerMinute,
+      esplora: config.esploraRateLimitPerMinute,
+    },
     // Higher than the number of any event of an earlier run, which has far fewer than one per millisecond.
     feedBegin: Date.now(),
   })
@@ -45,7 +57,11 @@ export async function supervise({ config, logger, signal, args }: ServiceContext
     serialization: 'advanced',
   })
   const launch = () => {
-    const worker = cluster.fork({ EXPLORER_PORT: String(http), EXPLORER_GRPC_PORT: String(grpc) })
+    const worker = cluster.fork({
+      EXPLORER_PORT: String(http),
+      EXPLORER_GRPC_PORT: String(grpc),
+      ESPLORA_PORT: String(esplora),
+    })
     const outbox = new Outbox<FromPrimary>((messages) => {
       // The callback receives the error of a process that has just exited.
       if (worker.isConnected()) worker.send(messages, () => undefined)

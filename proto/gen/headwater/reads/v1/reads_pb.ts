@@ -3596,16 +3596,16 @@ export type AddressSummary = Message<"headwater.reads.v1.AddressSummary"> & {
   unspentCount: bigint;
 
   /**
-   * Against a computer that derives private keys from public ones: exposed if the chain shows a key that is not of
-   * Dilithium, hidden if the script has the hash of a key or script that no spend has revealed, protected if it
-   * requires a Dilithium signature or each of its spends contained one, else unknown.
+   * Against a computer that derives private keys from public ones: exposed if the chain shows a key of ECDSA or
+   * Schnorr signatures, hidden if the script has the hash of a key or script that no spend has revealed, protected if
+   * it requires a post-quantum signature or each of its spends contained one, else unknown.
    *
    * @generated from field: headwater.reads.v1.AddressSummary.Protection protection = 15;
    */
   protection: AddressSummary_Protection;
 
   /**
-   * What says so: the script itself, or a confirmed spend of it, which has revealed a key or contained a Dilithium
+   * What says so: the script itself, or a confirmed spend of it, which has revealed a key or contained a post-quantum
    * signature.
    *
    * @generated from field: headwater.reads.v1.AddressSummary.ProtectionBy protection_by = 16 [json_name = "protection_by"];
@@ -4441,14 +4441,14 @@ export type TypeValue = Message<"headwater.reads.v1.TypeValue"> & {
   percentage: string;
 
   /**
-   * Of scripts of which the chain shows a key that is not of Dilithium, base units, decimal.
+   * Of scripts of which the chain shows a key of ECDSA or Schnorr signatures, base units, decimal.
    *
    * @generated from field: string exposed = 6;
    */
   exposed: string;
 
   /**
-   * Of scripts that require a Dilithium signature, or each of whose spends contained one, base units, decimal.
+   * Of scripts that require a post-quantum signature, or each of whose spends contained one, base units, decimal.
    *
    * @generated from field: string protected = 7;
    */
@@ -4531,7 +4531,7 @@ export type Exposure = Message<"headwater.reads.v1.Exposure"> & {
   value: string;
 
   /**
-   * Of scripts of which the chain shows a key that is not of Dilithium, base units, decimal.
+   * Of scripts of which the chain shows a key of ECDSA or Schnorr signatures, base units, decimal.
    *
    * @generated from field: string exposed = 3;
    */
@@ -4545,7 +4545,7 @@ export type Exposure = Message<"headwater.reads.v1.Exposure"> & {
   hidden: string;
 
   /**
-   * Of scripts that require a Dilithium signature, or each of whose spends contained one, base units, decimal.
+   * Of scripts that require a post-quantum signature, or each of whose spends contained one, base units, decimal.
    *
    * @generated from field: string protected = 5;
    */
@@ -4606,7 +4606,7 @@ export type ExposureItem = Message<"headwater.reads.v1.ExposureItem"> & {
   value: string;
 
   /**
-   * Of scripts of which the chain shows a key that is not of Dilithium, base units, decimal.
+   * Of scripts of which the chain shows a key of ECDSA or Schnorr signatures, base units, decimal.
    *
    * @generated from field: string exposed = 4;
    */
@@ -4620,7 +4620,7 @@ export type ExposureItem = Message<"headwater.reads.v1.ExposureItem"> & {
   hidden: string;
 
   /**
-   * Of scripts that require a Dilithium signature, or each of whose spends contained one, base units, decimal.
+   * Of scripts that require a post-quantum signature, or each of whose spends contained one, base units, decimal.
    *
    * @generated from field: string protected = 6;
    */

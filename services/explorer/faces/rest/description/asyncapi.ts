@@ -97,9 +97,13 @@ const ADDRESS_MESSAGE: Message = {
   }),
 }
 
-/** Returns the description of the WebSocket feed, in AsyncAPI 3.0. @param basePath the path below which clients reach the explorer. */
-export function asyncApi(basePath = ''): Json {
-  const components = new Components()
+/**
+ * Returns the description of the WebSocket feed, in AsyncAPI 3.0.
+ * @param hasDilithium false to leave out what only chains with Dilithium signatures have.
+ * @param basePath the path below which clients reach the explorer.
+ */
+export function asyncApi(hasDilithium: boolean, basePath = ''): Json {
+  const components = new Components(hasDilithium)
   const events: Readonly<Record<string, Message>> = {
     ...Object.fromEntries(CHANNELS.map((channel) => [channel.name, eventOf(channel)])),
     [ADDRESS.name]: ADDRESS_MESSAGE,

@@ -1,12 +1,15 @@
 import { KindGuard, type TSchema } from '@sinclair/typebox'
 import { literals } from '../../../core/reads/arguments.js'
-import { nameOf, type ShapeName } from '../../../core/reads/shape-names.js'
+import { describedFields, nameOf, type ShapeName } from '../../../core/reads/shape-names.js'
 
 export type Json = Readonly<Record<string, unknown>>
 
 /** Converts declared schemas to JSON Schema. Collects the named shapes, to which others refer. */
 export class Components {
   readonly #schemas = new Map<ShapeName, Json>()
+
+  /** @param hasDilithium false to leave out what only chains with Dilithium signatures have. */
+  constructor(private readonly hasDilithium = true) {}
 
   /** The named shapes by name, in the order in which they were first referred to. */
   get schemas(): Json {
@@ -29,11 +32,14 @@ export class Components {
     // `allowed` is part of the description, and symbols are not part of JSON.
     const { allowed: _allowed, ...declared } = schema as Record<string, unknown>
     if (KindGuard.IsObject(schema)) {
-      const properties = Object.entries(schema.properties).map(([key, each]): [string, Json] => [
-        key,
-        this.of(each),
-      ])
-      return { ...declared, properties: Object.fromEntries(properties) }
+      const fields = describedFields(schema, this.hasDilithium)
+      const names = new Set(fields.map(([key]) => key))
+      const { required } = declared as { required?: readonly string[] }
+      return {
+        ...declared,
+        ...(required === undefined ? {} : { required: required.filter((key) => names.has(key)) }),
+        properties: Object.fromEntries(fields.map(([key, each]): [string, Json] => [key, this.of(each)])),
+      }
     }
     if (KindGuard.IsArray(schema)) return { ...declared, items: this.of(schema.items) }
     if (!KindGuard.IsUnion(schema)) return declared

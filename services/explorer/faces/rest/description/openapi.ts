@@ -4,6 +4,7 @@ import { rangeOf } from '../../../core/reads/arguments.js'
 import { sendTransaction } from '../../../core/commands/send-transaction.js'
 import { Health } from '../../../core/health/health.js'
 import type { Read } from '../../../core/reads/read.js'
+import { describedReads } from '../../../core/reads/shape-names.js'
 import { commandErrors, errorsOf, RESPONSES, STATE_HEADERS } from './errors.js'
 import type { Examples } from './examples.js'
 import { Components, type Json } from './json-schema.js'
@@ -17,6 +18,8 @@ export interface Described {
   readonly reads: readonly Read[]
   /** A real answer to each read. */
   readonly examples: Examples
+  /** False to leave out what only chains with Dilithium signatures have. */
+  readonly hasDilithium: boolean
   /** True if the reads with `needsToken` require a token. */
   readonly hasToken: boolean
   /** True if transactions may be broadcast. */
@@ -28,9 +31,16 @@ export interface Described {
 const pathOf = (path: string): string => `/api/v1${path.replace(/:(\w+)/g, '{$1}')}`
 
 /** Returns the description of the REST API, in OpenAPI 3.1. */
-export function openApi({ reads, examples, hasToken, hasBroadcast, basePath = '' }: Described): Json {
-  const components = new Components()
-  const paths = reads.map((read): [string, Json] => [
+export function openApi({
+  reads,
+  examples,
+  hasDilithium,
+  hasToken,
+  hasBroadcast,
+  basePath = '',
+}: Described): Json {
+  const components = new Components(hasDilithium)
+  const paths = describedReads(reads, hasDilithium).map((read): [string, Json] => [
     pathOf(read.path),
     { [read.method === 'POST' ? 'post' : 'get']: operationOf(read, components, { examples, hasToken }) },
   ])

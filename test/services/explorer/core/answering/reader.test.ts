@@ -31,7 +31,7 @@ function readerWithoutTables(sources: Sources = {}) {
     state,
     definitions: new Definitions({}, logger),
     tables: new Tables(databaseOf(none)),
-    node: { health: none },
+    node: { health: none, feeEstimates: () => Promise.resolve([]) },
     ...sources,
   })
   const ask = async (read: Read, encoding = JSON_ENCODING): Promise<Success> => {

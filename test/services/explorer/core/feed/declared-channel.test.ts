@@ -128,11 +128,11 @@ describe('a channel that is declared and listed, and nowhere else named', () => 
   })
 
   it('is described to clients of every transport', () => {
-    const { components } = code.asyncApi() as { components: { messages: Record<string, unknown> } }
+    const { components } = code.asyncApi(true) as { components: { messages: Record<string, unknown> } }
     expect(components.messages['block-fees']).toMatchObject({
       summary: 'The fees of a block. The last 4 can be sent again.',
     })
-    const { blockFees, weather } = code.schemaOf([]).getSubscriptionType()?.getFields() ?? {}
+    const { blockFees, weather } = code.schemaOf([], true).getSubscriptionType()?.getFields() ?? {}
     expect(blockFees?.description).toBe('The fees of a block.')
     expect(blockFees?.args.map(({ name }) => name)).toEqual(['since', 'removals'])
     expect(weather?.args.map(({ name }) => name)).toEqual(['since'])

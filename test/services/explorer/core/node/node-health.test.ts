@@ -44,11 +44,12 @@ describe('node health', () => {
   /** With no state: as with a database that was unavailable since the start. */
   async function serve(options: Partial<NodeWatchOptions>, token?: string): Promise<string> {
     const logger = pino({ level: 'silent' })
-    watch = new NodeWatch({ locate: () => Promise.resolve(undefined), logger, ...options })
+    const started = new NodeWatch({ locate: () => Promise.resolve(undefined), logger, ...options })
+    watch = started
     bare = await startBare({
       reads: [nodeHealth],
       state: new State(),
-      node: watch,
+      node: { health: () => started.health(), feeEstimates: () => Promise.resolve([]) },
       token: token === undefined ? undefined : new Token(token),
     })
     return `${bare.url}/api/v1/node/health`

@@ -43,7 +43,10 @@ export async function startBareRpc(
     state,
     tables,
     definitions: new Definitions({}, logger),
-    node: { health: () => Promise.reject(new NodeUnavailable('there is none')) },
+    node: {
+      health: () => Promise.reject(new NodeUnavailable('there is none')),
+      feeEstimates: () => Promise.resolve([]),
+    },
     ...parts,
   })
   const feed = new Feed(() => undefined)

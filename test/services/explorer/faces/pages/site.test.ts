@@ -24,7 +24,9 @@ const HEALTH = {
 /** The description of an API with all reads. */
 const openApi = (): OpenApi =>
   JSON.parse(
-    new Documents(READS, { hasToken: false, hasBroadcast: true }).of('openapi').body.toString(),
+    new Documents(READS, () => NO_CHAIN, { hasToken: false, hasBroadcast: true })
+      .of('openapi')
+      .body.toString(),
   ) as OpenApi
 const HOSTILE = '"><script>hack()</script>'
 const BROWSER = { accept: 'text/html,application/xhtml+xml;q=0.9,*/*;q=0.8' }

@@ -53,7 +53,7 @@ describe('the processes of an explorer', () => {
     started = 0
     processes = []
     coordinator = new Coordinator({
-      limits: { requests: 10, broadcasts: 3 },
+      limits: { requests: 10, broadcasts: 3, esplora: 5 },
       now: () => now,
       feedBegin: BEGIN,
       onDefect: (error) => {

@@ -28,9 +28,9 @@ import { FakeSocket } from '../../websocket/fake-socket.js'
 /* eslint-disable @typescript-eslint/no-explicit-any -- documents, read as their users do */
 
 const describeWith = (hasToken: boolean, hasBroadcast = false): any =>
-  openApi({ reads: READS, examples: readExamples(), hasToken, hasBroadcast })
+  openApi({ reads: READS, examples: readExamples(), hasDilithium: true, hasToken, hasBroadcast })
 const openapi = describeWith(false)
-const asyncapi: any = asyncApi()
+const asyncapi: any = asyncApi(true)
 const operationOf = (name: string, document = openapi): any =>
   Object.values<any>(document.paths)
     .flatMap((path) => Object.values<any>(path))
