@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { coded } from '../../../../pipelines/errors.js'
+import { CursorOutdated } from '../../core/reads/cursor.js'
 import type { ReadContext } from '../../core/reads/read.js'
 import { endOfScript, lastOfScript, pageOfScript, type ScriptChange } from '../../core/reads/script.js'
 import { type BlockTx, type ConfirmedTx, LAST_ROWS, type ScriptRow } from '../../core/tables/lookups.js'
@@ -8,9 +8,6 @@ import { confirmationsByTxid } from '../../core/tables/transactions.js'
 
 /** The number of confirmed transactions of a page. */
 export const PAGE = 25
-
-/** Thrown for a page after a transaction that a reorganisation has removed from the chain: an empty page would look like the last one. */
-export class LeftChain extends coded('HW_CURSOR_OUTDATED') {}
 
 /**
  * The ordinals of the last transactions of pages that were sent, by script and txid: the next page begins below them. A hint that is
@@ -32,7 +29,7 @@ export async function firstPage(
 
 /**
  * Returns the confirmed transactions of a script that follow one of them, newest first; none if the script does not have it.
- * @throws LeftChain.
+ * @throws CursorOutdated if a reorganisation has just removed the transaction: an empty page would look like the last one.
  */
 export async function pageAfter(
   context: ReadContext,
@@ -48,12 +45,11 @@ export async function pageAfter(
 
 /**
  * Returns the place of a transaction of the chain; undefined if the chain does not have it.
- * @throws LeftChain.
+ * @throws CursorOutdated if a reorganisation has just removed the transaction: an empty page would look like the last one.
  */
 export async function placeOf(txid: string, context: ReadContext): Promise<ConfirmedTx | undefined> {
   const at = (await confirmationsByTxid(context.tables, context.chain.blocks, [txid])).get(txid)
-  if (at === undefined && (await hasLeft(txid, context)))
-    throw new LeftChain('the transaction has just left the chain: repeat')
+  if (at === undefined && (await hasLeft(txid, context))) throw new CursorOutdated()
   return at
 }
 
@@ -78,16 +74,42 @@ async function pageBelow(
   scriptHash: string,
   { to, limit, known }: { readonly to: number; readonly limit: number; readonly known: readonly ScriptRow[] },
 ): Promise<readonly BlockTx[]> {
-  const rows = await pageOfScript(context, scriptHash, { from: Math.max(1, to - limit + 1), to }, known)
-  const located = await locatedOf(rows.reverse(), context)
-  const [last, lowest] = [located.at(-1), rows.at(-1)]
-  if (last !== undefined && lowest !== undefined)
-    lastOrdinals.set(hintKey(scriptHash, last.txid), lowest.row.ordinal)
-  return located
+  const page: BlockTx[] = []
+  for (let highest = to; highest > 0 && page.length < limit;) {
+    const from = Math.max(1, highest - (limit - page.length) + 1)
+    const rows = await pageOfScript(context, scriptHash, { from, to: highest }, known)
+    const located = await locatedOf(rows.reverse(), context)
+    const earlier = await earlierOf(located, context)
+    for (const [index, at] of located.entries()) {
+      if (earlier.has(at)) continue
+      page.push(at)
+      if (page.length === limit) lastOrdinals.set(hintKey(scriptHash, at.txid), highest - index)
+    }
+    highest = from - 1
+  }
+  return page
+}
+
+/**
+ * Returns the coinbases of which a higher block has the same one (BIP 30). A history has the latter alone: of two transactions with one
+ * txid, clients could not continue after the right one.
+ */
+async function earlierOf(
+  located: readonly BlockTx[],
+  { tables, chain }: ReadContext,
+): Promise<ReadonlySet<BlockTx>> {
+  const coinbases = located.filter(({ txIndex }) => txIndex === 0)
+  if (coinbases.length === 0) return new Set()
+  const highest = await confirmationsByTxid(
+    tables,
+    chain.blocks,
+    coinbases.map(({ txid }) => txid),
+  )
+  return new Set(coinbases.filter(({ txid, height }) => (highest.get(txid)?.height ?? height) > height))
 }
 
 /** Returns the transactions of rows of a script. */
-export async function locatedOf(
+async function locatedOf(
   rows: readonly ScriptChange[],
   { tables }: Pick<ReadContext, 'tables'>,
 ): Promise<readonly BlockTx[]> {
@@ -120,12 +142,8 @@ async function ordinalOf(
   return (await tables.scriptEnd(scriptHash, 8, filter)).find(isIt)?.ordinal
 }
 
-/** Returns whether a transaction was in a block that a recent reorganisation has replaced. */
+/** Returns whether a transaction was in a block that a reorganisation has replaced and that is not below the final height yet. */
 async function hasLeft(txid: string, { tables, chain }: ReadContext): Promise<boolean> {
   const row = (await tables.confirmations.getAll([txid])).get(txid)
-  if (row === undefined) return false
-  const stale = [...(chain.view?.stale ?? [])]
-  return stale.some(([hash, height]) => height === row.height && hash.endsWith(tagOf(row.blockTag)))
+  return row !== undefined && row.height > (chain.view?.head.finalHeight ?? -1)
 }
-
-const tagOf = (tag: number): string => tag.toString(16).padStart(8, '0')
