@@ -303,6 +303,33 @@ export interface MerkleProof {
   merkle: string[]
 }
 
+export interface TransactionScripts {
+  /** 64 hexadecimal characters. */
+  txid: string
+  /** In their order. */
+  inputs: InputScripts[]
+  /** In their order. */
+  outputs: OutputScript[]
+}
+
+export interface InputScripts {
+  /** Index among the inputs. */
+  vin: number
+  /** Script of the input, as opcodes in the spelling of Esplora; null if there is none, or it is too long. */
+  script_sig_asm: string | null
+  /** Script that the spend of a P2SH output reveals, as opcodes in the spelling of Esplora; null if there is none, or it is too long. */
+  redeem_script_asm: string | null
+  /** Script that the spend of a P2WSH, P2TR or P2MR output reveals, as opcodes in the spelling of Esplora; null if there is none, or it is too long. */
+  witness_script_asm: string | null
+}
+
+export interface OutputScript {
+  /** Index among the outputs. */
+  vout: number
+  /** Script of the output, as opcodes in the spelling of Esplora; null if there is none, or it is too long. */
+  script_asm: string | null
+}
+
 export interface AddressSummary {
   /** As in the request, if it names an address; otherwise that of the script: null if it has none, empty in gRPC. */
   address: string | null
@@ -1087,6 +1114,14 @@ export interface Reads {
     }
     answer: MerkleProof
   }
+  /** The scripts of a transaction as opcodes, and those that its inputs reveal. */
+  transactionScripts: {
+    arguments: {
+      /** Txid of the transaction: 64 hexadecimal characters. */
+      txid: string
+    }
+    answer: TransactionScripts
+  }
   /** The newest transactions of the chain. */
   recentTransactions: {
     arguments: {
@@ -1530,6 +1565,7 @@ export const READS: Readonly<Record<keyof Reads, string>> = {
   transactionStatus: '/tx/:txid/status',
   transactionOutspends: '/tx/:txid/outspends',
   transactionMerkleProof: '/tx/:txid/merkle-proof',
+  transactionScripts: '/tx/:txid/scripts',
   recentTransactions: '/txs/recent',
   address: '/address/:address',
   addressSummaries: 'POST /addresses',

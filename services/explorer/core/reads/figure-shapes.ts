@@ -15,7 +15,32 @@ import {
   UtcDate,
 } from './fields.js'
 
-// The shapes of the statistics of a block and of the unspent outputs by type. Those of `shapes.ts` include them.
+// The shapes of scripts, of the statistics of a block and of the unspent outputs by type. Those of `shapes.ts` include them.
+
+const asm = (description: string) =>
+  orNull(
+    text(`${description}, as opcodes in the spelling of Esplora; null if there is none, or it is too long`),
+  )
+
+export const InputScripts = Type.Object({
+  vin: int('index among the inputs'),
+  script_sig_asm: asm('script of the input'),
+  redeem_script_asm: asm('script that the spend of a P2SH output reveals'),
+  witness_script_asm: asm('script that the spend of a P2WSH, P2TR or P2MR output reveals'),
+})
+export type InputScripts = Static<typeof InputScripts>
+
+export const OutputScript = Type.Object({
+  vout: int('index among the outputs'),
+  script_asm: asm('script of the output'),
+})
+
+export const TransactionScripts = Type.Object({
+  txid: Hash,
+  inputs: list(InputScripts, 'in their order'),
+  outputs: list(OutputScript, 'in their order'),
+})
+export type TransactionScripts = Static<typeof TransactionScripts>
 
 const WITHOUT_COINBASE = 'of the transactions without the coinbase'
 const FloorRate = Type.String({ description: 'base units per virtual byte, rounded down' })

@@ -35,6 +35,7 @@ import {
   transactionOutspends,
   transactionStatus,
 } from './chain/transaction-details.js'
+import { transactionScripts } from './chain/transaction-scripts.js'
 import { recentTransactions, transaction } from './chain/transactions.js'
 import { whaleAlerts } from './mempool/whales.js'
 
@@ -50,6 +51,7 @@ export const READS: readonly Read[] = [
   transactionStatus,
   transactionOutspends,
   transactionMerkleProof,
+  transactionScripts,
   recentTransactions,
   addressSummary,
   addressSummaries,

@@ -181,7 +181,14 @@ export const de: Messages = {
     inputsOf: (count) => n(count, 'Eingang', 'Eingänge'),
     outputsOf: (count) => n(count, 'Ausgang', 'Ausgänge'),
   },
-  script: { multisig: (required, keys) => `${required}-von-${keys}-Multisig` },
+  script: {
+    multisig: (required, keys) => `${required}-von-${keys}-Multisig`,
+    title: 'Skript',
+    output: 'Skript des Ausgangs',
+    input: 'Skript des Eingangs',
+    redeem: 'Redeem-Skript',
+    witness: 'Witness-Skript',
+  },
   address: {
     title: 'Adresse',
     balance: 'Guthaben',

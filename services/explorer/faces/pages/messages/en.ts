@@ -172,7 +172,14 @@ export const en = {
     inputsOf: (count: string) => n(count, 'input', 'inputs'),
     outputsOf: (count: string) => n(count, 'output', 'outputs'),
   },
-  script: { multisig: (required: string, keys: string) => `${required}-of-${keys} multisig` },
+  script: {
+    multisig: (required: string, keys: string) => `${required}-of-${keys} multisig`,
+    title: 'Script',
+    output: 'Output script',
+    input: 'Input script',
+    redeem: 'Redeem script',
+    witness: 'Witness script',
+  },
   address: {
     title: 'Address',
     balance: 'Balance',

@@ -1,4 +1,6 @@
 import { html, type Html, type Part } from '../../../../design/html.js'
+import { asmOf } from '../../../../../pipelines/chain/forms/asm.js'
+import { innerScripts } from '../../../../../pipelines/chain/forms/inner-scripts.js'
 import { outpointOf } from '../../../../../pipelines/chain/prevout.js'
 import { isUnspendable, opReturnPayload, readScript } from '../../../../../pipelines/chain/script.js'
 import { hash, page } from '../../../core/reads/arguments.js'
@@ -160,6 +162,7 @@ function inputItem(context: PageContext, input: Input): Html {
       >${spentLink(context, input, MAX_SCRIPT)}${input.value === null ? undefined : f.amount(input.value)}
     </div>
     ${size === 0 ? undefined : html`<p>${quantum(context, t.tx.signature(`${f.number(size)} ${t.words.bytes}`))}</p>`}
+    ${revealed(context, input)}
   </li>`
 }
 
@@ -193,7 +196,46 @@ function outputItem(context: PageContext, output: Output, tx: Transaction): Html
     </div>
     ${data}
     <p class="about"><small>${output.script_type}</small>${spent}</p>
+    ${opcodes([[t.script.output, wholeScript(bytes)]], context)}
   </li>`
+}
+
+/** Returns a script; undefined if only its beginning was read, or there is none. */
+const wholeScript = (script: Buffer): Buffer | undefined =>
+  script.length === 0 || script.length >= MAX_SCRIPT ? undefined : script
+
+/** Returns the scripts of an input, and those that it reveals. */
+function revealed(context: PageContext, { script_sig, script_pub_key, witness }: Input): Html | undefined {
+  const { t, network } = context
+  const bytesOf = (hex: string): Buffer => Buffer.from(hex, 'hex')
+  const input = { scriptSig: bytesOf(script_sig ?? ''), witness: (witness ?? []).map(bytesOf) }
+  if (network === undefined || script_pub_key === null) return undefined
+  const { redeemScript, witnessScript } = innerScripts(input, bytesOf(script_pub_key), network)
+  const scripts = [input.scriptSig, redeemScript, witnessScript].map(
+    (script) => script && wholeScript(script),
+  )
+  return opcodes(
+    [t.script.input, t.script.redeem, t.script.witness].map((name, at) => [name, scripts[at]]),
+    context,
+  )
+}
+
+/** Returns scripts as opcodes, closed at first; undefined without any. */
+function opcodes(
+  scripts: readonly (readonly [name: string, script: Buffer | undefined])[],
+  { t, network }: PageContext,
+): Html | undefined {
+  const items = scripts.flatMap(([name, script]) =>
+    script === undefined || network === undefined
+      ? []
+      : [html`<p class="payload"><small>${name}</small> <code>${asmOf(script, network)}</code></p>`],
+  )
+  return items.length === 0
+    ? undefined
+    : html`<details class="script">
+        <summary>${t.script.title}</summary>
+        ${items}
+      </details>`
 }
 
 /** Returns the beginning of what an OP_RETURN script pushes, of which only the beginning was read: usually one long push. */
