@@ -1,5 +1,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import uWS from 'uWebSockets.js'
 
@@ -18,11 +20,15 @@ type Message = readonly (readonly [
   body: string,
 ])[]
 
-/** The baseline of reads: a process that sends stored answers by path and does nothing else. */
+/**
+ * Starts the baseline of reads: a process that sends stored answers by path and does nothing else.
+ * @param library the HTTP server of the process.
+ */
 export async function startBareServer(
   answers: ReadonlyMap<string, StoredAnswer>,
+  library: 'uWebSockets' | 'node:http' = 'uWebSockets',
 ): Promise<{ url: string; close(): Promise<void> }> {
-  const child = fork(fileURLToPath(import.meta.url), { stdio: 'inherit' })
+  const child = fork(fileURLToPath(import.meta.url), [library], { stdio: 'inherit' })
   const message: Message = [...answers].map(([path, { status = '200 OK', headers, body }]) => [
     path,
     status,
@@ -65,6 +71,10 @@ function serve(message: Message): void {
       { status, headers, body: Buffer.from(body, 'base64') },
     ]),
   )
+  if (process.argv[2] === 'node:http') {
+    serveByNode(answers)
+    return
+  }
   const app = uWS.App()
   app.get('/*', (res, req) => {
     const answer = answers.get(req.getUrl())
@@ -79,6 +89,22 @@ function serve(message: Message): void {
   app.listen('127.0.0.1', 0, (socket) => {
     if (socket === false) throw new Error('the bare server cannot listen')
     process.send?.(uWS.us_socket_local_port(socket))
+  })
+}
+
+function serveByNode(answers: ReadonlyMap<string, StoredAnswer>): void {
+  const server = createServer((req, res) => {
+    const answer = answers.get(req.url ?? '')
+    if (answer === undefined) {
+      res.writeHead(404).end()
+      return
+    }
+    const { headers, body } = answer
+    res.writeHead(200, [...headers.flat(), 'content-length', String(body.length)])
+    res.end(body)
+  })
+  server.listen(0, '127.0.0.1', () => {
+    process.send?.((server.address() as AddressInfo).port)
   })
 }
 

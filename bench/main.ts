@@ -4,6 +4,7 @@ import { REGTEST } from '../pipelines/chain/networks.js'
 import { cacheFolder } from './cache.js'
 import { cluster } from './cluster.js'
 import { docsStart } from './docs-start.js'
+import { esplora } from './esplora.js'
 import { feed } from './feed.js'
 import { graphql } from './graphql.js'
 import { ingest } from './ingest.js'
@@ -35,6 +36,8 @@ const SUITES: Readonly<Record<string, (args: Arguments) => Promise<Figure[]>>> =
   cluster: ({ quick }) => cluster({ blocks: quick ? 60 : 1000, txsPerBlock: 20, reads: quick ? 320 : 6400 }),
   'docs-start': ({ quick, repetitions }) =>
     docsStart({ content: `node_modules/ai/docs${quick ? '/05-ai-sdk-rsc' : ''}`, repetitions }),
+  esplora: ({ quick, repetitions }) =>
+    esplora({ blocks: quick ? 300 : 3000, txsPerBlock: 20, repetitions, seconds: quick ? 2 : 8 }),
   feed: ({ quick, repetitions }) =>
     feed({ clients: quick ? 500 : 5_000, stalled: quick ? 50 : 500, events: 200, repetitions }),
   graphql: ({ quick, repetitions }) =>

@@ -97,13 +97,20 @@ export async function engineOf(
 export async function explorerOf(
   start: Start,
   env: Record<string, string>,
-): Promise<{ url: string; port: number; explorer: ServiceProcess }> {
-  const port = await freePort()
-  const own = { EXPLORER_PORT: String(port), EXPLORER_GRPC_PORT: '0', RATE_LIMIT_PER_MINUTE: '0' }
+): Promise<{ url: string; port: number; esploraUrl: string; explorer: ServiceProcess }> {
+  const [port, esploraPort] = [await freePort(), await freePort()]
+  const own = {
+    EXPLORER_PORT: String(port),
+    EXPLORER_GRPC_PORT: '0',
+    RATE_LIMIT_PER_MINUTE: '0',
+    ESPLORA_PORT: String(esploraPort),
+    ESPLORA_RATE_LIMIT_PER_MINUTE: '0',
+  }
   const explorer = start('explorer', { ...env, ...own })
   const origin = `http://127.0.0.1:${String(port)}`
   await settled(async () => (await fetch(`${origin}/health`)).status < 600, 60_000, [explorer])
-  return { url: `${origin}/api/v1`, port, explorer }
+  const esploraUrl = `http://127.0.0.1:${String(esploraPort)}`
+  return { url: `${origin}/api/v1`, port, esploraUrl, explorer }
 }
 
 /** Returns the height of the chain that an explorer shows, undefined before it shows one. @param url of its API. */
@@ -146,6 +153,8 @@ export interface Stack {
   /** The URL of the API. */
   readonly url: string
   readonly port: number
+  /** The URL of Esplora's API. */
+  readonly esploraUrl: string
   readonly nodeUrl: string
   readonly node: ServiceProcess
   readonly engine: ServiceProcess
@@ -160,10 +169,10 @@ export async function startStack(start: Start, folder: string, options: NodeOpti
   const { engine } = await engineOf(start)
   const env = { NODE_RPC_URL: nodeUrl }
   const [poller, materializer] = [start('poller', env), start('materializer', env)]
-  const { url, port, explorer } = await explorerOf(start, env)
+  const { url, port, esploraUrl, explorer } = await explorerOf(start, env)
   const processes = [engine, poller, materializer, explorer]
   await settled(async () => ((await chainHeight(url)) ?? -1) >= options.blocks, 1_800_000, processes)
-  return { url, port, nodeUrl, node, engine, poller, materializer, explorer }
+  return { url, port, esploraUrl, nodeUrl, node, engine, poller, materializer, explorer }
 }
 
 /** Starts an explorer of a simulated chain, and returns when it shows all of it and no work is left. */
