@@ -102,6 +102,7 @@ describe('an explorer of several processes', () => {
   let folder: string
   let port: number
   let grpcPort: number
+  let esploraPort: number
   let url: string
   let env: Record<string, string>
   let node: Awaited<ReturnType<typeof startSimnode>>
@@ -116,6 +117,7 @@ describe('an explorer of several processes', () => {
     node = await startSimnode({ seed: 'processes', blocks: BLOCKS, txsPerBlock: 4, blockIntervalMs: 0 })
     port = await freePort()
     grpcPort = await freePort()
+    esploraPort = await freePort()
     url = `http://127.0.0.1:${String(port)}`
     env = {
       DATA_DIR: folder,
@@ -125,6 +127,8 @@ describe('an explorer of several processes', () => {
       POLL_INTERVAL_MS: '50',
       EXPLORER_PORT: String(port),
       EXPLORER_GRPC_PORT: String(grpcPort),
+      ESPLORA_PORT: String(esploraPort),
+      ESPLORA_RATE_LIMIT_PER_MINUTE: String(LIMIT),
       EXPLORER_PROCESSES: String(PROCESSES),
       RATE_LIMIT_PER_MINUTE: String(LIMIT),
       // Requests name their client themselves.
@@ -144,10 +148,10 @@ describe('an explorer of several processes', () => {
   })
 
   /** Sends a request on a connection of its own. */
-  function get(path: string, client = '203.0.113.1'): Promise<Reply> {
+  function get(path: string, client = '203.0.113.1', origin = url): Promise<Reply> {
     return new Promise((resolve, reject) => {
       const headers = { 'x-forwarded-for': client, connection: 'close' }
-      const sent = request(`${url}${path}`, { agent: false, headers }, (response) => {
+      const sent = request(`${origin}${path}`, { agent: false, headers }, (response) => {
         let text = ''
         response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
         response.on('end', () => {
@@ -250,6 +254,21 @@ describe('an explorer of several processes', () => {
       Array.from({ length: 20 }, () => get('/api/v1/blocks/tip', '203.0.113.77')),
     )
     expect(late.every(({ status }) => status === 429)).toBe(true)
+  })
+
+  it('share the port of the Esplora API, and its limit, which is another than that of the reads', async () => {
+    const origin = `http://127.0.0.1:${String(esploraPort)}`
+    const replies = await Promise.all(
+      Array.from({ length: 2 * LIMIT }, () => get('/blocks/tip/height', '203.0.113.99', origin)),
+    )
+    const count = (status: number): number => replies.filter((each) => each.status === status).length
+    expect([count(200), count(429)]).toEqual([LIMIT, LIMIT])
+    expect(replies.find(({ status }) => status === 200)?.text).toBe(String(BLOCKS))
+    expect(replies.find(({ status }) => status === 429)?.text).toBe('Rate limit exceeded')
+    expect((await get('/api/v1/blocks/tip', '203.0.113.99')).status).toBe(200)
+    const series =
+      'headwater_api_request_duration_seconds_count{route="/esplora/blocks/tip/height",status="200"}'
+    await until('all requests are counted', async () => (await metric(series)) === LIMIT)
   })
 
   it('continues with the others when one is killed, and restarts it; clients continue on another without a gap', async () => {
