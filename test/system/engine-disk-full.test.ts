@@ -10,7 +10,8 @@ import { Disk } from '../chaos/disk.js'
 const folder = mkdtempSync(join(tmpdir(), 'headwater-full-'))
 const disk = Disk.mount(join(folder, 'disk'), 2048)
 const TABLES = ['a', 'b', 'c', 'd', 'e', 'f']
-const ROWS = 40
+/** So many that an insert is likely to be writing when the disk is filled. */
+const ROWS = 500
 const FIRST_BATCHES = 4
 
 afterAll(() => {
