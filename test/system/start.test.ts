@@ -104,10 +104,15 @@ describe('npm start', () => {
     await until('nothing is left', async () => (await processesOf(folder)).length === 0)
   })
 
-  it('exits when npm gets a signal, which npm sends only to a shell in between', async () => {
-    const run = start(0, ['npm', '--silent', 'start'])
-    await ready(run)
-    run.child.kill('SIGTERM')
+  it('refuses a second start on the same folder; the first continues, and exits when npm gets a signal, which npm sends only to a shell in between', async () => {
+    const first = start(0, ['npm', '--silent', 'start'])
+    const url = await ready(first)
+    const second = start(await freePort())
+    expect(await second.ended).toBe(1)
+    expect(second.err).toContain(folder)
+    expect((await fetch(`${url}/health`)).ok).toBe(true)
+    expect((await processesOf(folder)).length).toBeGreaterThan(5)
+    first.child.kill('SIGTERM')
     await until('nothing is left', async () => (await processesOf(folder)).length === 0)
   })
 
@@ -123,32 +128,21 @@ describe('npm start', () => {
     other.close()
   })
 
-  it('simulates the chain that --chain names, and refuses a folder of another one and an unknown name', async () => {
+  it('simulates the chain that --chain names; if it is killed, all its processes exit; it refuses a folder of another chain and an unknown name', async () => {
     const command = [process.execPath, 'deploy/bootstrap.mjs', 'start', '--chain']
     const bitcoin = start(0, [...command, 'bitcoin-regtest'])
     const url = await ready(bitcoin)
     const block = (await (await fetch(`${url}/api/v1/block/0`)).json()) as { hash: string }
     expect(block.hash).toBe(BITCOIN_REGTEST.genesisHash)
-    bitcoin.child.kill('SIGTERM')
-    expect(await bitcoin.ended).toBe(0)
+    expect((await processesOf(folder)).length).toBeGreaterThan(5)
+    bitcoin.child.kill('SIGKILL')
+    await until('nothing is left', async () => (await processesOf(folder)).length === 0)
     const other = start(0, [...command, 'btq-regtest'])
     expect(await other.ended).not.toBe(0)
     expect(other.err + other.out).toContain('contains another chain (bitcoin-regtest headwater')
     const unknown = start(0, [...command, 'dogecoin'])
     expect(await unknown.ended).not.toBe(0)
     expect(unknown.err).toContain('--chain must be one of btq-main, ')
-  })
-
-  it('refuses a second start on the same folder, and the first continues; if it is killed, all its processes exit', async () => {
-    const first = start(0)
-    const url = await ready(first)
-    const second = start(await freePort())
-    expect(await second.ended).toBe(1)
-    expect(second.err).toContain(folder)
-    expect((await fetch(`${url}/health`)).ok).toBe(true)
-    expect((await processesOf(folder)).length).toBeGreaterThan(5)
-    first.child.kill('SIGKILL')
-    await until('nothing is left', async () => (await processesOf(folder)).length === 0)
   })
 })
 
