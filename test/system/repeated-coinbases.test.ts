@@ -102,24 +102,24 @@ describe('a coinbase that is in several blocks', () => {
     }
   }
 
-  async function expectCleanAudit(of: Pipeline): Promise<void> {
+  async function expectCleanAudit(): Promise<void> {
     const client = new NodeClient(node.url)
     const logger = pino({ level: 'silent' })
     const { signal } = new AbortController()
-    const parts = { db: of.db, log: of.log, node: client, logger, signal, patienceMs: 0 }
+    const parts = { db: pipeline.db, log: pipeline.log, node: client, logger, signal, patienceMs: 0 }
     const report = await audit(parts, { sample: 30, seed: '', checks: CHECKS })
     client.close()
     expect(report.checks.filter(({ differences }) => differences.length > 0)).toEqual([])
   }
 
-  /** Expects the rows and answers of an index that reads the whole chain at once, and that the audit finds nothing in either. */
+  /** Expects the rows and answers of an index that reads the whole chain at once, and that the audit finds nothing in them. */
   async function expectSameAsBackfill(): Promise<void> {
     const clean = await Pipeline.start({ nodeUrl: node.url, engineUrl, finalityDepth: 4 })
     try {
       await clean.level({ tip: chain.tip.hash })
       await expectSameRows(pipeline.db, clean.db)
       await expectExact(clean)
-      for (const each of [clean, pipeline]) await expectCleanAudit(each)
+      await expectCleanAudit()
     } finally {
       await clean.close()
     }
@@ -187,7 +187,7 @@ describe('a coinbase that is in several blocks', () => {
     await expectShown(last, [null, null, null, null])
     expect(await spendersIn(again)).toEqual([txid, txid, txid, txid])
     expect(await spendersIn(unspent)).toEqual([null, null, null, null])
-    await expectCleanAudit(pipeline)
+    await expectCleanAudit()
   })
 
   it('is in the first block again after a reorganisation between the two, and back', async () => {
@@ -200,14 +200,14 @@ describe('a coinbase that is in several blocks', () => {
     await expectExact()
     await expectShown(unspent, [null, null, null, null])
     await expectShown(spent, [lastTxid(chain.at(6) as SimBlock)])
-    await expectCleanAudit(pipeline)
+    await expectCleanAudit()
     // On this branch, the second one is spent.
     const branch = chain.mine({ repeats: unspent })
     const spending = spend(unspent, 0)
     await level()
     await expectExact()
     await expectShown(branch, [lastTxid(spending), null, null, null])
-    await expectCleanAudit(pipeline)
+    await expectCleanAudit()
     chain.extend(
       tip,
       Array.from({ length: 4 }, () => ({})),
