@@ -47,9 +47,16 @@ describe('replay', () => {
     const client = new NodeClient(node.url, { maxAttempts: 3 })
     const { signal } = new AbortController()
     const { balances, days, blocks, addresses } = CHECKS
-    const parts = { db: pipeline.db, log, node: client, logger: pino({ level: 'silent' }), signal }
+    const parts = {
+      db: pipeline.db,
+      log,
+      node: client,
+      logger: pino({ level: 'silent' }),
+      signal,
+      patienceMs: 0,
+    }
     const checks = { balances, days, blocks, addresses } as typeof CHECKS
-    const report = await audit(parts, { sample: 40, seed: 'replay', checks })
+    const report = await audit(parts, { sample: 20, seed: 'replay', checks })
     client.close()
     return report.checks.flatMap((check) => check.differences.map(({ what }) => what))
   }
