@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { BITCOIN_REGTEST } from '../../pipelines/chain/networks.js'
+import { serializeBlock } from '../../pipelines/chain/block.js'
 import { addressOf } from '../../pipelines/chain/address.js'
 import { parseTx, serializeTx, type TxParts } from '../../pipelines/chain/transaction.js'
 import { Pipeline } from '../harness/pipeline.js'
@@ -74,6 +75,7 @@ describe('blocks of the largest size', () => {
       nodeUrl: node.url,
       engineUrl: inject('engineUrl'),
       chain: 'bitcoin-regtest',
+      explorer: { esploraPort: 0 },
     })
     await pipeline.level()
   })
@@ -129,5 +131,35 @@ describe('blocks of the largest size', () => {
     expect(txs.items).toHaveLength(50)
     const utxos = (await pipeline.get(`/address/${address}/utxos?limit=100&offset=${String(OUTPUTS)}`)).body
     expect(utxos.items).toHaveLength(2)
+  })
+
+  it('are whole in the Esplora API: the bytes of blocks and transactions, a history page by page, all unspent outputs', async () => {
+    const get = (path: string): Promise<Response> => fetch(pipeline.esploraUrl + path)
+    for (const block of blocks.slice(2)) {
+      const raw = Buffer.from(await (await get(`/block/${block.hash}/raw`)).arrayBuffer())
+      expect(
+        raw.equals(
+          serializeBlock(
+            block.header,
+            block.txs.map((each) => each.raw),
+          ),
+        ),
+      ).toBe(true)
+    }
+    for (const { txid, raw } of [wide, heavy]) {
+      expect(Buffer.from(await (await get(`/tx/${txid}/raw`)).arrayBuffer()).equals(raw)).toBe(true)
+      const shown = (await (await get(`/tx/${txid}`)).json()) as { vout: unknown[]; size: number }
+      expect([shown.vout.length, shown.size]).toEqual([parseTx(raw).outputs.length, raw.length])
+    }
+    const address = addressOf(BUSY, BITCOIN_REGTEST) ?? ''
+    const txids: string[] = []
+    for (let last = ''; ; last = `/${txids.at(-1) ?? ''}`) {
+      const page = (await (await get(`/address/${address}/txs/chain${last}`)).json()) as { txid: string }[]
+      txids.push(...page.map(({ txid }) => txid))
+      if (page.length < 25) break
+    }
+    expect(txids).toEqual([heavy, wide, ...[...many].reverse()].map(({ txid }) => txid))
+    const utxos = (await (await get(`/address/${address}/utxo`)).json()) as { value: number }[]
+    expect(utxos).toHaveLength(OUTPUTS + 2)
   })
 })

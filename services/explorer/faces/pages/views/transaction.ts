@@ -98,6 +98,8 @@ const OP_RETURN = 0x6a
 const ITEMS = 100
 /** The number of bytes of a script or an item of a witness that the page needs: a few signatures. */
 const MAX_SCRIPT = 16 * 1024
+/** The size of a script, in bytes, up to which the page has it as opcodes: each takes up to 25 characters. */
+const MAX_WRITTEN = 256
 
 /** Returns the position of an unconfirmed transaction by its effective fee rate. Reads the mempool before the first await. */
 function positionOf({ t, f, mempool }: PageContext, txid: string): Html | undefined {
@@ -200,9 +202,9 @@ function outputItem(context: PageContext, output: Output, tx: Transaction): Html
   </li>`
 }
 
-/** Returns a script; undefined if only its beginning was read, or there is none. */
+/** Returns a script that a page writes as opcodes; undefined for others, and without one. */
 const wholeScript = (script: Buffer): Buffer | undefined =>
-  script.length === 0 || script.length >= MAX_SCRIPT ? undefined : script
+  script.length === 0 || script.length > MAX_WRITTEN ? undefined : script
 
 /** Returns the scripts of an input, and those that it reveals. */
 function revealed(context: PageContext, { script_sig, script_pub_key, witness }: Input): Html | undefined {
