@@ -1,7 +1,7 @@
 import { ByteReader, ByteWriter } from './bytes.js'
 import { digest, hexOf, internalBytes, reverseHex, sha256d } from './hash.js'
 import type { Network } from './networks.js'
-import { readTx, type SerializedTx, weightOf } from './transaction.js'
+import { readTx, type SerializedTx, type Tx, weightOf } from './transaction.js'
 
 export const HEADER_SIZE = 80
 
@@ -154,8 +154,8 @@ export function heightPush(height: number): Buffer {
   return Buffer.from([bytes.length, ...bytes])
 }
 
-/** Returns whether the script of a coinbase begins with the height of its block. */
-export function beginsWithHeight(script: Uint8Array, height: number): boolean {
+/** Returns whether a lower block of a chain may have the same coinbase as a block: unless its script begins with the height. */
+export function isRepeatable({ inputs: [input] }: Pick<Tx, 'inputs'>, height: number): boolean {
   const push = heightPush(height)
-  return push.equals(script.subarray(0, push.length))
+  return input !== undefined && !push.equals(input.scriptSig.subarray(0, push.length))
 }

@@ -70,7 +70,7 @@ function checksDilithium(script: Buffer, { dilithium }: Network): boolean {
 
 /** Returns whether the redeem script of a P2SH spend checks a Dilithium signature. */
 export function redeemsDilithium(input: TxInput, prevScript: Buffer, network: Network): boolean {
-  if (scriptType(prevScript, network) !== 'scripthash') return false
+  if (network.dilithium === undefined || scriptType(prevScript, network) !== 'scripthash') return false
   const redeem = readScript(input.scriptSig)?.at(-1)?.data
   return redeem !== undefined && checksDilithium(redeem, network)
 }

@@ -96,7 +96,7 @@ export function feeRatePercentiles(
 }
 
 /** Returns the median of sorted numbers, rounded down as the node does; 0 without numbers. */
-export function truncatedMedian(sorted: readonly number[]): number {
+export function truncatedMedian(sorted: ArrayLike<number>): number {
   const middle = sorted.length >> 1
   const [below = 0, above = 0] = [sorted[middle - 1], sorted[middle]]
   return sorted.length % 2 === 1 ? above : Math.floor((below + above) / 2)

@@ -14,7 +14,7 @@ import {
 import type { ChangedBlock } from './block-row.js'
 import type { ScriptChanges } from './script-changes.js'
 import type { Sums } from './sums.js'
-import { addTouch, columnsOf, isOfDilithium, type Script } from './totals.js'
+import { addTouch, isOfDilithium, type Script } from './totals.js'
 import { TypeTotals } from './type-totals.js'
 
 /** Rows of consecutive blocks, by table, that depend on the chain below them. */
@@ -45,12 +45,12 @@ export class CumulativeRows {
 interface Changes {
   activeAddresses: number
   newAddresses: number
-  supply: bigint
+  /** Base units: a number, which holds every amount, because a backfill adds one for each output. */
+  supply: number
   unspent: number
   funded: number
   dilithiumAddresses: number
   dilithiumFunded: number
-  readonly byType: TypeTotals
   /** Balances, before the block, of the scripts that it touches, by the indexes of the scripts. */
   readonly before: Map<number, bigint>
 }
@@ -64,6 +64,9 @@ export class BlockApplier {
   /** The indexes of the next transaction and the next touch of the script changes. */
   #tx = 0
   #touch = 0
+  readonly #byType = new TypeTotals()
+  readonly #receivedAt: (touch: number) => number
+  readonly #sentAt: (touch: number) => number
 
   constructor(
     /** Receives the rows of the blocks. */
@@ -76,6 +79,8 @@ export class BlockApplier {
     private readonly addressAt: ((scriptIndex: number) => string | undefined) | undefined,
   ) {
     this.#sums = sumsBefore
+    this.#receivedAt = numbersOf(scriptChanges.received)
+    this.#sentAt = numbersOf(scriptChanges.sent)
   }
 
   get sums(): Sums {
@@ -87,29 +92,24 @@ export class BlockApplier {
     const changes: Changes = {
       activeAddresses: 0,
       newAddresses: 0,
-      supply: 0n,
+      supply: 0,
       unspent: 0,
       funded: 0,
       dilithiumAddresses: 0,
       dilithiumFunded: 0,
-      byType: new TypeTotals(),
       before: new Map(),
     }
     const first = this.#tx
     this.rows.coinbases.push(this.scriptChanges.txids[first] ?? '')
     for (let index = 0; index < block.row.tx_count; index++) this.#applyTx(block, index, changes)
     const ordinal = this.#sums.sum_op_returns
-    this.#sums = sumsAfter(this.#sums, block, changes)
+    this.#sums = sumsAfter(this.#sums, block, changes, this.#byType.after(this.#sums))
     this.#opReturnRows(block, first, ordinal)
     if (this.addressAt !== undefined) this.#balanceRows(block, changes.before, this.addressAt)
     this.rows.ids.push({ height: block.row.height, hash: block.row.hash })
-    this.rows.blocks.add({
-      ...block.row,
-      active_addresses: changes.activeAddresses,
-      new_addresses: changes.newAddresses,
-      utxo_increase: changes.unspent,
-      ...this.#sums,
-    })
+    const { activeAddresses: active_addresses, newAddresses: new_addresses, unspent: utxo_increase } = changes
+    const counts = { active_addresses, new_addresses, utxo_increase }
+    this.rows.blocks.addFrom([block.row, block.statistics, this.#sums, counts])
   }
 
   /** Adds the rows of the scripts that a transaction touches, and their part of the sums. */
@@ -118,7 +118,7 @@ export class BlockApplier {
     const { height, block_tag, time } = block.row
     this.rows.txids.push(scriptChanges.txids[this.#tx] ?? '')
     const end = scriptChanges.touchEnds[this.#tx++] ?? 0
-    const day = dayOf(time)
+    const days: Days = { day: dayOf(time), earliest: dayOf(block.medianTime) }
     for (let at = this.#touch; at < end; at++) {
       const scriptIndex = scriptChanges.touched[at] ?? -1
       const [hash, script] = [scriptChanges.hashes[scriptIndex], scripts[scriptIndex]]
@@ -126,35 +126,55 @@ export class BlockApplier {
       const received = scriptChanges.received[at] ?? 0n
       const sent = scriptChanges.sent[at] ?? 0n
       const unspent = scriptChanges.unspent[at] ?? 0
-      const before = {
-        isFunded: script.received > script.sent,
-        isDilithium: isOfDilithium(script),
-        spendKinds: script.spendKinds,
-      }
+      const wasFunded = script.received > script.sent
+      const wasDilithium = isOfDilithium(script)
+      const kindsBefore = script.spendKinds
       if (this.addressAt !== undefined && !changes.before.has(scriptIndex))
         changes.before.set(scriptIndex, script.received - script.sent)
-      const isActive = !script.openDays.includes(day)
-      const openDays = openDaysAfter(script.openDays, block)
-      const [funded = 0, spendKinds = 0] = [scriptChanges.funded[at], scriptChanges.spendKinds[at]]
+      const isActive = !script.openDays.includes(days.day)
+      const openDays = openDaysAfter(script.openDays, days)
+      const funded = scriptChanges.funded[at] ?? 0
+      const spendKinds = scriptChanges.spendKinds[at] ?? 0
       addTouch(script, { height, received, sent, funded, unspent, spendKinds, openDays })
-      const added = received - sent
-      addUnspent(changes.byType, script, before, { balance: added, outputs: unspent })
-      changes.supply += added
+      const isFunded = script.received > script.sent
+      const balance = this.#receivedAt(at) - this.#sentAt(at)
+      this.#byType.add(script.typeIndex, balance, unspent, Number(isFunded) - Number(wasFunded))
+      this.#addExposure(script, kindsBefore, balance)
+      changes.supply += balance
       changes.unspent += unspent
       if (script.hasAddress) {
         if (isActive) changes.activeAddresses++
-        addAddress(changes, script, before)
+        addAddress(changes, script, wasFunded, isFunded, wasDilithium)
       }
+      // Without a spread, which takes several times as long.
       this.rows.scriptTxs.add({
         script_hash: hash,
         height,
         block_tag,
         tx_index: index,
         has_address: script.hasAddress,
-        ...columnsOf(script),
+        ordinal: script.ordinal,
+        total_received: script.received,
+        total_sent: script.sent,
+        funded_count: script.funded,
+        unspent_count: script.unspent,
+        spend_kinds: script.spendKinds,
+        open_days: script.openDays,
       })
     }
     this.#touch = end
+  }
+
+  /** Adds the change of a script's balance to the totals of its protection, which the spends of the transaction may have changed. */
+  #addExposure({ type, typeIndex, received, sent, spendKinds }: Script, before: number, added: number): void {
+    const protection = protectionOf(type, spendKinds)
+    if (spendKinds === before) {
+      this.#byType.addTo(protection, typeIndex, added)
+      return
+    }
+    const balance = Number(received - sent)
+    this.#byType.addTo(protectionOf(type, before), typeIndex, added - balance)
+    this.#byType.addTo(protection, typeIndex, balance)
   }
 
   #balanceRows(
@@ -204,10 +224,15 @@ export class BlockApplier {
 /** Shared lists of one day, for scripts that were touched on one day only, which nearly all scripts are. */
 const SINGLE_DAYS = new Map<number, readonly number[]>()
 
+/** The day of a block, and the first day that a later block can have. */
+interface Days {
+  readonly day: number
+  readonly earliest: number
+}
+
 /** Returns a script's days after a block has touched it, without the days that no later block can have. */
-function openDaysAfter(before: readonly number[], { row, medianTime }: ChangedBlock): readonly number[] {
-  const day = dayOf(row.time)
-  const earliest = dayOf(medianTime)
+function openDaysAfter(before: readonly number[], { day, earliest }: Days): readonly number[] {
+  if (before.length === 1 && before[0] === day && day >= earliest) return before
   if (before.includes(day) && before.every((each) => each >= earliest)) return before
   const open = before.filter((each) => each >= earliest && each !== day)
   if (open.length > 0) return [...open, day]
@@ -216,49 +241,47 @@ function openDaysAfter(before: readonly number[], { row, medianTime }: ChangedBl
   return single
 }
 
-function sumsAfter(before: Sums, { row, opReturns }: ChangedBlock, changes: Changes): Sums {
+function sumsAfter(
+  before: Sums,
+  { row, opReturns }: ChangedBlock,
+  changes: Changes,
+  byType: ReturnType<TypeTotals['after']>,
+): Sums {
   return {
     sum_txs: before.sum_txs + BigInt(row.tx_count),
     sum_dilithium_txs: before.sum_dilithium_txs + BigInt(row.dilithium_tx_count),
-    supply: before.supply + changes.supply,
+    supply: before.supply + BigInt(changes.supply),
     utxo_count: before.utxo_count + BigInt(changes.unspent),
     addresses: before.addresses + BigInt(changes.newAddresses),
     funded_addresses: before.funded_addresses + BigInt(changes.funded),
     dilithium_addresses: before.dilithium_addresses + BigInt(changes.dilithiumAddresses),
     dilithium_funded_addresses: before.dilithium_funded_addresses + BigInt(changes.dilithiumFunded),
     sum_op_returns: before.sum_op_returns + BigInt(opReturns.length),
-    ...changes.byType.after(before),
+    type_values: byType.type_values,
+    type_exposed: byType.type_exposed,
+    type_protected: byType.type_protected,
+    type_outputs: byType.type_outputs,
+    type_funded: byType.type_funded,
   }
 }
 
-/** Adds the changes of a script's unspent outputs to those of its type, and of its protection, which a spend may have changed. */
-function addUnspent(
-  totals: TypeTotals,
-  { type, typeIndex, received, sent, spendKinds }: Script,
-  before: { readonly isFunded: boolean; readonly spendKinds: number },
-  added: { readonly balance: bigint; readonly outputs: number },
-): void {
-  totals.add(typeIndex, added.balance, added.outputs, Number(received > sent) - Number(before.isFunded))
-  const protection = protectionOf(type, spendKinds)
-  if (spendKinds === before.spendKinds) {
-    totals.addTo(protection, typeIndex, added.balance)
-    return
-  }
-  const balance = received - sent
-  totals.addTo(protectionOf(type, before.spendKinds), typeIndex, added.balance - balance)
-  totals.addTo(protection, typeIndex, balance)
+/** Returns a function that returns an amount as a number, by its index: reading a BigInt and converting it takes much longer. */
+function numbersOf(amounts: BigUint64Array): (index: number) => number {
+  const halves = new Uint32Array(amounts.buffer, amounts.byteOffset, amounts.length * 2)
+  return (index) => (halves[2 * index] ?? 0) + (halves[2 * index + 1] ?? 0) * 2 ** 32
 }
 
 function addAddress(
   changes: Changes,
   script: Script,
-  before: { readonly isFunded: boolean; readonly isDilithium: boolean },
+  wasFunded: boolean,
+  isFunded: boolean,
+  wasDilithium: boolean,
 ): void {
   const isDilithium = isOfDilithium(script)
   const wasSeen = script.ordinal > 1
-  const isFunded = script.received > script.sent
   if (!wasSeen) changes.newAddresses++
-  changes.funded += Number(isFunded) - Number(before.isFunded)
-  changes.dilithiumAddresses += Number(isDilithium) - Number(wasSeen && before.isDilithium)
-  changes.dilithiumFunded += Number(isFunded && isDilithium) - Number(before.isFunded && before.isDilithium)
+  changes.funded += Number(isFunded) - Number(wasFunded)
+  changes.dilithiumAddresses += Number(isDilithium) - Number(wasSeen && wasDilithium)
+  changes.dilithiumFunded += Number(isFunded && isDilithium) - Number(wasFunded && wasDilithium)
 }

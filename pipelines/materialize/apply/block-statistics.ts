@@ -8,7 +8,7 @@ import type { Row } from '../../tables/rowbinary.js'
 import type { PreparedBlock, PreparedTx } from './script-book.js'
 
 /** The statistics that do not depend on the chain below the block. */
-type OwnStatistics = Omit<Row<typeof BLOCK_STATISTICS>, 'utxo_increase'>
+export type OwnStatistics = Omit<Row<typeof BLOCK_STATISTICS>, 'utxo_increase'>
 
 const P2TR_SIZE = 34
 
@@ -20,23 +20,26 @@ const OUTPUT_OVERHEAD = 41
  * which hold every amount, because a backfill spends time here.
  */
 export function blockStatistics({ block, txs }: PreparedBlock, network: Network): OwnStatistics {
-  const sizes: number[] = []
-  const fees: number[] = []
+  let [count, utxoSize] = [0, 0]
+  // Typed lists are sorted without a function that compares.
+  const sizes = new Float64Array(txs.length)
+  const fees = new Float64Array(txs.length)
   const rates: { readonly feeRate: number; readonly weight: number }[] = []
   const all = { size: 0, weight: 0 }
   const segwit = { txs: 0, size: 0, weight: 0 }
   const inputs = { witness: 0, byKey: 0, byScript: 0 }
-  let utxoSize = 0
   for (const prepared of txs) {
     const { tx, prevouts, paid } = prepared
-    for (const [vout, output] of tx.outputs.entries())
-      if (paid[vout] !== undefined) utxoSize += unspentSize(output)
+    for (let vout = 0; vout < tx.outputs.length; vout++) {
+      const output = tx.outputs[vout]
+      if (output !== undefined && paid[vout] !== undefined) utxoSize += unspentSize(output)
+    }
     if (tx.isCoinbase) continue
     for (const prevout of prevouts) utxoSize -= unspentSize(prevout)
     const weight = weightOf(tx, network)
     const fee = feeOf(prepared)
-    sizes.push(tx.size)
-    fees.push(fee)
+    sizes[count] = tx.size
+    fees[count++] = fee
     rates.push({ feeRate: feeRateOf(fee, weight, network), weight })
     all.size += tx.size
     all.weight += weight
@@ -54,18 +57,18 @@ export function blockStatistics({ block, txs }: PreparedBlock, network: Network)
       else inputs.byKey++
     }
   }
-  sizes.sort(ascending)
-  fees.sort(ascending)
+  const sortedSizes = sizes.subarray(0, count).sort()
+  const sortedFees = fees.subarray(0, count).sort()
   rates.sort((one, other) => one.feeRate - other.feeRate)
   return {
     tx_size: all.size,
     tx_weight: all.weight,
-    min_tx_size: sizes[0] ?? 0,
-    median_tx_size: truncatedMedian(sizes),
-    max_tx_size: sizes.at(-1) ?? 0,
-    min_fee: BigInt(fees[0] ?? 0),
-    median_fee: BigInt(truncatedMedian(fees)),
-    max_fee: BigInt(fees.at(-1) ?? 0),
+    min_tx_size: sortedSizes[0] ?? 0,
+    median_tx_size: truncatedMedian(sortedSizes),
+    max_tx_size: sortedSizes.at(-1) ?? 0,
+    min_fee: BigInt(sortedFees[0] ?? 0),
+    median_fee: BigInt(truncatedMedian(sortedFees)),
+    max_fee: BigInt(sortedFees.at(-1) ?? 0),
     min_fee_rate: BigInt(rates[0]?.feeRate ?? 0),
     max_fee_rate: BigInt(rates.at(-1)?.feeRate ?? 0),
     fee_rate_percentiles: feeRatePercentiles(rates).map(BigInt),
@@ -79,8 +82,6 @@ export function blockStatistics({ block, txs }: PreparedBlock, network: Network)
     utxo_size_increase: utxoSize,
   }
 }
-
-const ascending = (one: number, other: number): number => one - other
 
 function feeOf({ tx, prevouts }: PreparedTx): number {
   let fee = 0

@@ -1,5 +1,4 @@
 import { blockTag } from '../../chain/block.js'
-import { movedBy } from '../../chain/moved.js'
 import { encodePrevouts } from '../../chain/prevout.js'
 import { witnessTag } from '../../chain/transaction.js'
 import { EncodedRows } from '../../tables/rowbinary.js'
@@ -21,8 +20,6 @@ export type MadeRows = readonly {
   readonly bytes: Uint8Array
 }[]
 
-const NONE: ReadonlySet<string> = new Set()
-
 /** Rows of blocks, by table, that do not depend on the chain below them. */
 export class OwnRows {
   readonly blockHeights = new EncodedRows(BLOCK_HEIGHTS)
@@ -31,10 +28,10 @@ export class OwnRows {
   readonly txs = new EncodedRows(TXS)
   readonly spends = new EncodedRows(SPENDS)
   readonly scriptOutputs = new EncodedRows(SCRIPT_OUTPUTS)
-  readonly #named: ReadonlySet<string>
+  readonly #named: ReadonlySet<string> | undefined
 
   /** @param named transactions to whose row of `txs` nothing is added, because it names a higher block of the chain. */
-  constructor(named: ReadonlySet<string> = NONE) {
+  constructor(named?: ReadonlySet<string>) {
     this.#named = named
   }
 
@@ -68,16 +65,17 @@ export class OwnRows {
     }
   }
 
-  #addTx(at: BlockColumns, index: number, { tx, prevouts, dilithiumInputs }: PreparedTx): void {
+  #addTx(at: BlockColumns, index: number, prepared: PreparedTx): void {
+    const { tx, prevouts, dilithiumInputs } = prepared
     const { txid, body, witness } = tx
     const { height, block_tag } = at
     const is_dilithium = dilithiumInputs.includes(true)
-    const moved = movedBy(tx, prevouts)
+    const moved = movedIn(prepared)
     const encoded = encodePrevouts(prevouts)
     const [tx_index, witness_tag] = [index, witnessTag(tx)]
     this.blockTxs.add({ height, block_tag, tx_index, txid, witness_tag, moved, is_dilithium })
     this.txLocations.add({ txid_prefix: txid.slice(0, 16), height, block_tag, tx_index })
-    if (this.#named.has(txid)) return
+    if (this.#named?.has(txid) === true) return
     this.txs.add({ txid, height, block_tag, tx_index, is_dilithium, body, prevouts: encoded, witness })
   }
 
@@ -126,6 +124,20 @@ export class OwnRows {
       })
     }
   }
+}
+
+/** Returns the value that leaves the owners of the inputs, as `chain/moved.ts` defines it, by the numbers of the scripts. */
+function movedIn({ tx, spent, paid }: PreparedTx): bigint {
+  if (tx.isCoinbase) return 0n
+  const owners = new Set<number>()
+  for (const { number } of spent) owners.add(number)
+  let moved = 0n
+  for (const [vout, { value }] of tx.outputs.entries()) {
+    const number = paid[vout]?.number
+    // No input spends an unspendable output.
+    if (number === undefined || !owners.has(number)) moved += value
+  }
+  return moved
 }
 
 /** The columns by which a row names its block. */

@@ -1,4 +1,4 @@
-import { beginsWithHeight } from '../../chain/block.js'
+import { isRepeatable } from '../../chain/block.js'
 import type { Database } from '../../tables/clickhouse.js'
 import { integerSet, KEYS8, queryByKeys } from '../../tables/keys.js'
 import { heightDesc } from '../../tables/schema.js'
@@ -28,12 +28,7 @@ export function coinbasesOf({ blocks, txids }: ScriptChanges): Coinbase[] {
 
 /** Returns the coinbase of a block. */
 export function coinbaseOf({ height, txs: [tx] }: ConnectedBlock): Coinbase {
-  const script = tx?.inputs[0]?.scriptSig
-  return {
-    txid: tx?.txid ?? '',
-    height,
-    isRepeatable: script !== undefined && !beginsWithHeight(script, height),
-  }
+  return { txid: tx?.txid ?? '', height, isRepeatable: tx !== undefined && isRepeatable(tx, height) }
 }
 
 /**
@@ -95,7 +90,7 @@ export async function overwrite(
 ): Promise<boolean> {
   const [txid, block] = [scriptChanges.txids[0], scriptChanges.blocks[0]]
   if (txid === undefined || block === undefined || block.repeatable.length === 0) return false
-  const { row } = block
+  const { row, statistics } = block
   const { height, block_tag } = row
   const from = await highestWith(db, txid, `height < ${String(height)} AND ${filter}`)
   if (from === undefined) return false
@@ -104,7 +99,7 @@ export async function overwrite(
   for (const output of block.repeatable) {
     if (spent.has(output.vout)) continue
     send(scriptChanges, output)
-    row.utxo_size_increase -= unspentSize({ script: bytesOf(output.script) })
+    statistics.utxo_size_increase -= unspentSize({ script: bytesOf(output.script) })
     rows.overwritten.add({
       script_hash: scriptChanges.hashes[output.script] ?? '',
       spent: true,

@@ -154,14 +154,14 @@ class Touches {
   finish(): Omit<ScriptChanges, 'blocks' | 'hashes' | 'scripts' | 'scriptEnds'> {
     return {
       txids: this.#txids,
-      touchEnds: Uint32Array.from(this.#ends),
-      touched: Uint32Array.from(this.#touched),
-      received: BigUint64Array.from(this.#received),
-      sent: BigUint64Array.from(this.#sent),
-      unspent: Int32Array.from(this.#unspent),
-      funded: Uint32Array.from(this.#funded),
-      spendKinds: Uint8Array.from(this.#spendKinds),
-      outputCounts: Uint32Array.from(this.#outputCounts),
+      touchEnds: new Uint32Array(this.#ends),
+      touched: new Uint32Array(this.#touched),
+      received: new BigUint64Array(this.#received),
+      sent: new BigUint64Array(this.#sent),
+      unspent: new Int32Array(this.#unspent),
+      funded: new Uint32Array(this.#funded),
+      spendKinds: new Uint8Array(this.#spendKinds),
+      outputCounts: new Uint32Array(this.#outputCounts),
     }
   }
 

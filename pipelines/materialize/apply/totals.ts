@@ -2,8 +2,6 @@ import { isDilithiumType, isTypeWithAddress } from '../../chain/address.js'
 import { DILITHIUM_SPEND, typeIndexOf } from '../../chain/columns/protection.js'
 import type { Network } from '../../chain/networks.js'
 import { type ScriptType, scriptType } from '../../chain/script.js'
-import type { Row } from '../../tables/rowbinary.js'
-import type { SCRIPT_TXS } from '../../tables/schema.js'
 
 /** The totals of a script after its last transaction so far. */
 export interface Totals {
@@ -78,24 +76,6 @@ export function addTouch(totals: Totals, touch: Touch): void {
   totals.unspent += touch.unspent
   totals.spendKinds |= touch.spendKinds
   totals.openDays = touch.openDays
-}
-
-type TotalsColumns = Omit<
-  Row<typeof SCRIPT_TXS.columns>,
-  'script_hash' | 'height' | 'block_tag' | 'tx_index' | 'has_address'
->
-
-/** Returns the columns of `script_txs` that hold the totals after a row's transaction. */
-export function columnsOf(totals: Totals): TotalsColumns {
-  return {
-    ordinal: totals.ordinal,
-    total_received: totals.received,
-    total_sent: totals.sent,
-    funded_count: totals.funded,
-    unspent_count: totals.unspent,
-    spend_kinds: totals.spendKinds,
-    open_days: totals.openDays,
-  }
 }
 
 /** Selects the totals of a row of `script_txs` for `toTotals`. */

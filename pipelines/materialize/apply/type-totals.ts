@@ -4,45 +4,62 @@ import type { Sums } from './sums.js'
 
 type TypeSums = Pick<Sums, keyof typeof TYPE_SUMS>
 
-/** Changes of the totals of all unspent outputs of the chain by the type of their scripts. */
+const noChanges = (): Float64Array => new Float64Array(SPENDABLE_TYPES.length)
+
+/**
+ * Changes of the totals of all unspent outputs of the chain by the type of their scripts, by one block. It adds numbers, because
+ * a backfill adds several for each output: none of the sums exceeds twice the supply, which is below 2⁵³.
+ */
 export class TypeTotals {
-  readonly #values = SPENDABLE_TYPES.map(() => 0n)
-  readonly #exposed = SPENDABLE_TYPES.map(() => 0n)
-  readonly #protected = SPENDABLE_TYPES.map(() => 0n)
-  readonly #outputs = SPENDABLE_TYPES.map(() => 0)
-  readonly #funded = SPENDABLE_TYPES.map(() => 0)
+  readonly #values = noChanges()
+  readonly #exposed = noChanges()
+  readonly #protected = noChanges()
+  readonly #outputs = noChanges()
+  readonly #funded = noChanges()
 
   /**
    * Adds the changes of a script's balance (base units) and number of unspent outputs.
    * @param type the place of the script's type in `SPENDABLE_TYPES`.
    */
-  add(type: number, balance: bigint, outputs: number, funded: number): void {
-    this.#values[type] = (this.#values[type] ?? 0n) + balance
-    this.#outputs[type] = (this.#outputs[type] ?? 0) + outputs
-    this.#funded[type] = (this.#funded[type] ?? 0) + funded
+  add(type: number, balance: number, outputs: number, funded: number): void {
+    plus(this.#values, type, balance)
+    plus(this.#outputs, type, outputs)
+    plus(this.#funded, type, funded)
   }
 
   /** Adds a change of the balance of scripts with a protection. */
-  addTo(protection: Protection, type: number, balance: bigint): void {
-    const sums =
-      protection === 'exposed' ? this.#exposed : protection === 'protected' ? this.#protected : undefined
-    if (sums !== undefined) sums[type] = (sums[type] ?? 0n) + balance
+  addTo(protection: Protection, type: number, balance: number): void {
+    if (protection === 'exposed') plus(this.#exposed, type, balance)
+    else if (protection === 'protected') plus(this.#protected, type, balance)
   }
 
-  /** Returns the totals after the changes. @param before the totals before them. */
+  /** Returns the totals after the changes, which begin again. @param before the totals before them. */
   after(before: TypeSums): TypeSums {
     return {
-      type_values: sumOf(before.type_values, this.#values),
-      type_exposed: sumOf(before.type_exposed, this.#exposed),
-      type_protected: sumOf(before.type_protected, this.#protected),
-      type_outputs: sumOf(before.type_outputs, this.#outputs.map(BigInt)),
-      type_funded: sumOf(before.type_funded, this.#funded.map(BigInt)),
+      type_values: sumsOf(before.type_values, this.#values),
+      type_exposed: sumsOf(before.type_exposed, this.#exposed),
+      type_protected: sumsOf(before.type_protected, this.#protected),
+      type_outputs: sumsOf(before.type_outputs, this.#outputs),
+      type_funded: sumsOf(before.type_funded, this.#funded),
     }
   }
 }
 
-/** Returns totals by type after changes, without zeros at the end. */
-function sumOf(before: readonly bigint[], changes: readonly bigint[]): bigint[] {
-  const after = changes.map((change, type) => (before[type] ?? 0n) + change)
-  return after.slice(0, after.findLastIndex((sum) => sum !== 0n) + 1)
+function plus(sums: Float64Array, type: number, change: number): void {
+  sums[type] = (sums[type] ?? 0) + change
+}
+
+/** Returns totals by type after changes, without zeros at the end, and sets the changes to zero. */
+function sumsOf(before: readonly bigint[], changes: Float64Array): readonly bigint[] {
+  let after: bigint[] | undefined
+  for (let type = 0; type < changes.length; type++) {
+    const change = changes[type] ?? 0
+    if (change === 0) continue
+    after ??= before.slice()
+    while (after.length <= type) after.push(0n)
+    after[type] = (after[type] ?? 0n) + BigInt(change)
+    changes[type] = 0
+  }
+  while (after?.at(-1) === 0n) after.pop()
+  return after ?? before
 }
