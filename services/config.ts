@@ -169,6 +169,10 @@ const SETTINGS = {
     'ESPLORA_PORT',
     "The port of Esplora's HTTP API, for wallets; usually 3000, 0 picks a free port. Not set: off.",
   ),
+  electrumPort: optionalPort(
+    'ELECTRUM_PORT',
+    'The TCP port of the Electrum protocol, for wallets; usually 50001, 0 picks a free port. Not set: off.',
+  ),
   explorerProcesses: integer(
     'EXPLORER_PROCESSES',
     { least: 1, most: 64, fallback: 1 },
@@ -270,6 +274,11 @@ const SETTINGS = {
     'ESPLORA_RATE_LIMIT_PER_MINUTE',
     { least: 0, most: 1_000_000_000, fallback: 10_000 },
     'Requests per client and minute to `ESPLORA_PORT`: the scan of a large wallet takes thousands. 0 for no limit.',
+  ),
+  electrumRateLimitPerMinute: integer(
+    'ELECTRUM_RATE_LIMIT_PER_MINUTE',
+    { least: 0, most: 1_000_000_000, fallback: 100_000 },
+    'Requests per client and minute to `ELECTRUM_PORT`; those beyond it wait. 0 for no limit.',
   ),
   broadcast: choice(
     'BROADCAST',

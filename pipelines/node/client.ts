@@ -172,8 +172,12 @@ export class NodeClient {
   }
 
   /** Returns the node's estimates of fee rates by numbers of blocks, in coins per 1000 virtual bytes; undefined where it has none. */
-  async smartFees(targets: readonly number[], signal?: AbortSignal): Promise<(number | undefined)[]> {
-    const params = targets.map((blocks) => [blocks])
+  async smartFees(
+    targets: readonly number[],
+    mode?: string,
+    signal?: AbortSignal,
+  ): Promise<(number | undefined)[]> {
+    const params = targets.map((blocks) => [blocks, ...(mode === undefined ? [] : [mode])])
     const fees = await this.#batch('estimatesmartfee', params, signal, (answer) =>
       checked('estimatesmartfee', resultOf('estimatesmartfee', answer), replies.smartFeeReply),
     )

@@ -9,6 +9,7 @@ import { childEnvironment } from '../config.js'
 import { runService, untilAborted, type ServiceContext } from '../process/lifecycle.js'
 import {
   availablePort,
+  EXPLORER_ELECTRUM,
   EXPLORER_ESPLORA,
   EXPLORER_GRPC,
   EXPLORER_HTTP,
@@ -47,6 +48,8 @@ async function run(context: ServiceContext): Promise<void> {
     grpc: await portFor(config.explorerGrpcPort, EXPLORER_GRPC),
     esplora:
       config.esploraPort === undefined ? undefined : await portFor(config.esploraPort, EXPLORER_ESPLORA),
+    electrum:
+      config.electrumPort === undefined ? undefined : await portFor(config.electrumPort, EXPLORER_ELECTRUM),
     docs: await portFor(config.docsPort, 'the documentation (DOCS_PORT)'),
     retrieval: await portFor(config.retrievalGrpcPort, 'gRPC of retrieval (RETRIEVAL_GRPC_PORT)'),
   }
@@ -71,6 +74,8 @@ async function run(context: ServiceContext): Promise<void> {
       context.logger.info({ grpc: `${host}:${String(ports.grpc)}` }, 'explorer listening for gRPC')
       if (ports.esplora !== undefined)
         context.logger.info({ esplora: `http://${host}:${String(ports.esplora)}` }, 'Esplora API listening')
+      if (ports.electrum !== undefined)
+        context.logger.info({ electrum: `${host}:${String(ports.electrum)}` }, 'Electrum protocol listening')
     }
     await untilAborted(over)
   } finally {
@@ -119,8 +124,9 @@ function chainOf(args: readonly string[]): string | undefined {
 /** The ports of the processes, and their chain. */
 interface Choices {
   readonly ports: Readonly<Record<'http' | 'grpc' | 'docs' | 'retrieval', number>> & {
-    /** Undefined if it is off. */
+    /** Undefined if they are off. */
     readonly esplora: number | undefined
+    readonly electrum: number | undefined
   }
   readonly chain: string | undefined
 }
@@ -135,6 +141,7 @@ function plan(
     EXPLORER_PORT: String(ports.http),
     EXPLORER_GRPC_PORT: String(ports.grpc),
     ESPLORA_PORT: String(ports.esplora ?? ''),
+    ELECTRUM_PORT: String(ports.electrum ?? ''),
     DOCS_PORT: String(ports.docs),
     RETRIEVAL_GRPC_PORT: String(ports.retrieval),
     DATA_DIR: config.dataDir,

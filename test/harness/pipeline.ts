@@ -60,6 +60,8 @@ export class Pipeline {
     readonly grpcAddress: string,
     /** The URL of Esplora's API; empty if it is off. */
     readonly esploraUrl: string,
+    /** Host and port of the Electrum protocol; empty if it is off. */
+    readonly electrumAddress: string,
     folder: string,
     private poller: Poller,
     private materializer: Materializer,
@@ -94,6 +96,7 @@ export class Pipeline {
       name,
       explorer.grpcAddress ?? '',
       explorer.esploraUrl ?? '',
+      explorer.electrumAddress ?? '',
       folder,
       newPoller(options, log),
       newMaterializer(options, db, log),

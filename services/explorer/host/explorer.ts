@@ -18,6 +18,8 @@ export interface Explorer {
   readonly grpcAddress: string | undefined
   /** The URL of Esplora's HTTP API; undefined if it is off. */
   readonly esploraUrl: string | undefined
+  /** Host and port of the Electrum protocol; undefined if it is off. */
+  readonly electrumAddress: string | undefined
   /** Resolves with the error if the database has the schema of another version, or is of another chain. */
   readonly refused: Promise<Refusal>
   /** Stops listening, disconnects the clients and stops the followers. Database and log stay open. */
@@ -31,7 +33,7 @@ const TICK_MS = 250
 
 /** Starts an explorer: follows the log, serves its faces. @throws PortTaken, StartRefused if it cannot listen, SchemaMismatch, WrongChainError. */
 export async function startExplorer(options: ExplorerOptions): Promise<Explorer> {
-  const { host = '127.0.0.1', port, grpcPort, esploraPort, logger, member } = options
+  const { host = '127.0.0.1', port, grpcPort, esploraPort, electrumPort, logger, member } = options
   const server = new Server(options.basePath)
   const metrics = new Metrics()
   const data = dataOf(options)
@@ -43,6 +45,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
   const { core, audit, ownHealth } = reading
   let grpc: Listener | undefined
   let esplora: Listener | undefined
+  let electrum: Listener | undefined
   let isListening = false
   metrics.watch({
     ...data,
@@ -50,6 +53,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     reader: core.reader,
     wsClients: () => server.clients,
     grpcStreams: () => grpc?.streams ?? 0,
+    electrumClients: () => electrum?.streams ?? 0,
     consumerLags: core.lags,
   })
 
@@ -67,7 +71,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
   const close = async (): Promise<void> => {
     clearInterval(timer)
     server.close()
-    await Promise.all([grpc?.close(), esplora?.close()])
+    await Promise.all([grpc?.close(), esplora?.close(), electrum?.close()])
     stop.abort()
     writer.close()
     core.scripts.close()
@@ -94,13 +98,23 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     }
     if (esploraPort !== undefined)
       esplora = await serving.esplora.listen({ host, port: esploraPort, isShared })
+    if (electrumPort !== undefined)
+      electrum = await serving.electrum.listen({ host, port: electrumPort, isShared })
     const boundPort = await server.listen(host, port, isShared)
     isListening = true
     member?.report(ownHealth(), isListening)
     const at = (number: number): string => `${hostInUrl(host)}:${String(number)}`
     const grpcAddress = grpc === undefined ? undefined : at(grpc.port)
     const esploraUrl = esplora === undefined ? undefined : `http://${at(esplora.port)}`
-    return { url: `http://${at(boundPort)}`, grpcAddress, esploraUrl, refused: heads.refused, close }
+    const electrumAddress = electrum === undefined ? undefined : at(electrum.port)
+    return {
+      url: `http://${at(boundPort)}`,
+      grpcAddress,
+      esploraUrl,
+      electrumAddress,
+      refused: heads.refused,
+      close,
+    }
   } catch (error) {
     await close()
     throw error

@@ -16,6 +16,7 @@ export interface MetricParts {
   readonly audit: Pick<AuditWatch, 'result'>
   readonly wsClients: () => number
   readonly grpcStreams: () => number
+  readonly electrumClients: () => number
   readonly reader: Pick<Reader, 'answersUnderWay' | 'cache'>
   /** Returns the number of events of a topic that a consumer has not processed; lags that cannot be read are missing. */
   readonly consumerLags: () => Promise<readonly { topic: string; consumer: string; lag: number }[]>
@@ -36,6 +37,12 @@ export class Metrics extends MetricSet {
   readonly #calls = this.seconds(
     'grpc_call_duration_seconds',
     'Time from a gRPC call to its answer, by method and status code.',
+    'method',
+    'code',
+  )
+  readonly #electrum = this.seconds(
+    'electrum_request_duration_seconds',
+    'Time from a request of the Electrum protocol to its answer, by method and code of its error (0: none).',
     'method',
     'code',
   )
@@ -85,6 +92,7 @@ export class Metrics extends MetricSet {
     this.gauge('explorer_processes', 'Processes of this explorer that this answer counts.', () => 1)
     this.gauge('api_ws_clients', 'Connected WebSocket clients.', parts.wsClients)
     this.gauge('grpc_streams', 'Open gRPC streams.', parts.grpcStreams)
+    this.gauge('electrum_clients', 'Connected clients of the Electrum protocol.', parts.electrumClients)
     this.gauge('tip_height', 'Height of the head, -1 if there is none.', () => state.chain.height, 'min')
     this.gauge('node_height', 'Height in the last applied heartbeat, -1 before the first.', nodeHeight, 'max')
     this.gauge(
@@ -166,6 +174,11 @@ export class Metrics extends MetricSet {
   /** Records the duration of a gRPC call. @param code the name of its status code. */
   observeCall(method: string, code: string, seconds: number): void {
     this.#calls.observe({ method, code }, seconds)
+  }
+
+  /** Records the duration of a request of the Electrum protocol. @param code the code of its error, 0 for none. */
+  observeElectrum(method: string, code: number, seconds: number): void {
+    this.#electrum.observe({ method, code: String(code) }, seconds)
   }
 
   /** Counts a defect. */

@@ -12,6 +12,8 @@ export interface ExplorerOptions {
   readonly grpcPort?: number
   /** The port of Esplora's HTTP API; 0 for a free one. Not set: no Esplora. */
   readonly esploraPort?: number | undefined
+  /** The TCP port of the Electrum protocol; 0 for a free one. Not set: no Electrum. */
+  readonly electrumPort?: number | undefined
   readonly db: Database
   readonly log: EventLog
   /** The name of the network that log and database must be of. Not set: any. */
@@ -21,6 +23,8 @@ export interface ExplorerOptions {
   readonly rateLimitPerMinute?: number
   /** Requests to Esplora's HTTP API per client and minute; 0, the default, for no limit. */
   readonly esploraRateLimitPerMinute?: number
+  /** Requests of the Electrum protocol per client and minute; 0, the default, for no limit. */
+  readonly electrumRateLimitPerMinute?: number
   /** The number of trusted proxies, which each append to X-Forwarded-For. */
   readonly trustedProxyHops?: number
   /** True if `tx/send` sends transactions to the node. */

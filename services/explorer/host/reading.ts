@@ -58,7 +58,8 @@ export function readingOf(
   const commands = new NodeCommands(connection)
   const node: NodeStatus = {
     health: () => watch.health(),
-    feeEstimates: (targets) => commands.feeEstimates(targets),
+    feeEstimates: (targets, mode) => commands.feeEstimates(targets, mode),
+    transaction: (txid, blockHash) => commands.transaction(txid, blockHash),
   }
   const reader = new Reader({
     ...data,

@@ -17,12 +17,13 @@ export async function serve(context: ServiceContext): Promise<void> {
   }
   const silentMs = 1_000
   const db = new Database({ url, database: config.clickhouseDatabase, silentMs, onMove })
-  const { explorerPort: port, explorerGrpcPort: grpcPort, esploraPort, host } = config
+  const { explorerPort: port, explorerGrpcPort: grpcPort, esploraPort, electrumPort, host } = config
   const member = cluster.isWorker ? memberOf(context) : undefined
   const log = await openEventLog(config, logger)
   const {
     rateLimitPerMinute,
     esploraRateLimitPerMinute,
+    electrumRateLimitPerMinute,
     broadcastRateLimitPerMinute,
     trustedProxyHops,
     whaleMinValue,
@@ -33,12 +34,14 @@ export async function serve(context: ServiceContext): Promise<void> {
     port,
     grpcPort,
     esploraPort,
+    electrumPort,
     db,
     log,
     chain: config.chain,
     logger,
     rateLimitPerMinute,
     esploraRateLimitPerMinute,
+    electrumRateLimitPerMinute,
     trustedProxyHops,
     definitions,
     member,
@@ -52,8 +55,8 @@ export async function serve(context: ServiceContext): Promise<void> {
     docsPort: config.docsPort,
     basePath: config.basePath,
   })
-  const { url: explorerUrl, grpcAddress: grpc, esploraUrl: esplora } = explorer
-  logger.info({ url: explorerUrl, grpc, esplora }, 'explorer listening')
+  const { url: explorerUrl, grpcAddress: grpc, esploraUrl: esplora, electrumAddress: electrum } = explorer
+  logger.info({ url: explorerUrl, grpc, esplora, electrum }, 'explorer listening')
   const refused = await Promise.race([explorer.refused, untilAborted(signal).then(() => undefined)])
   if (refused === undefined) await untilAborted(signal)
   await explorer.close()

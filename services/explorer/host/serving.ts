@@ -1,6 +1,7 @@
 import { StartRefused } from '../../../pipelines/errors.js'
 import type { Core } from '../core/core.js'
 import type { HttpFace, ListenerFace } from '../faces/face.js'
+import { electrumFace } from '../faces/electrum/face.js'
 import { esploraFace } from '../faces/esplora/face.js'
 import { ESPLORA } from '../faces/esplora/forms.js'
 import { graphqlFace } from '../faces/graphql/face.js'
@@ -24,6 +25,7 @@ import { type MetricsText, statusRoutes } from './status.js'
 export interface Serving {
   readonly grpc: ListenerFace
   readonly esplora: ListenerFace
+  readonly electrum: ListenerFace
 }
 
 /** Builds the faces, and attaches the HTTP faces to the server. @throws StartRefused if a path is not free. */
@@ -53,7 +55,7 @@ export function servingOf(
     metrics.observeCall(method, code, seconds)
     if (code === 'INTERNAL') metrics.defect('grpc')
   })
-  return { grpc, esplora: esploraOf(core, options, metrics) }
+  return { grpc, esplora: esploraOf(core, options, metrics), electrum: electrumOf(core, options, metrics) }
 }
 
 /** Builds Esplora's HTTP API, which has a listener and a rate limit of its own. */
@@ -73,6 +75,17 @@ function esploraOf(core: Core, options: ExplorerOptions, metrics: Metrics): List
     },
     { what: EXPLORER_ESPLORA, alias: '/api' },
   )
+}
+
+/** Builds the Electrum protocol, which has a listener and a rate limit of its own. */
+function electrumOf(core: Core, options: ExplorerOptions, metrics: Metrics): ListenerFace {
+  const limit = new RequestLimit(limitOf('electrum', options.electrumRateLimitPerMinute, options))
+  return electrumFace(core, {
+    limit,
+    observe: (method, code, seconds) => {
+      metrics.observeElectrum(method, code, seconds)
+    },
+  })
 }
 
 /**

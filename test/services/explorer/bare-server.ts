@@ -59,6 +59,7 @@ export async function startBare(parts: Partial<BareParts> = {}): Promise<BareSer
   const node = {
     health: () => Promise.reject(new NodeUnavailable('there is none')),
     feeEstimates: () => Promise.resolve([]),
+    transaction: () => Promise.reject(new Error('none')),
   }
   const reader = new Reader({ node, ...parts, state, tables, definitions })
   const metrics = new Metrics()
@@ -71,6 +72,7 @@ export async function startBare(parts: Partial<BareParts> = {}): Promise<BareSer
     audit: { result: { checkedAt: null, checks: 0, differences: 0 } },
     wsClients: () => 0,
     grpcStreams: () => 0,
+    electrumClients: () => 0,
     consumerLags: () => Promise.resolve([]),
   })
   const feed = new Feed(() => undefined)

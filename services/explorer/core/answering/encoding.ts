@@ -10,7 +10,15 @@ export interface Encoded {
 
 /** The format of a transport's answers. */
 export interface Encoding {
-  readonly name: 'json' | 'protobuf' | 'html' | 'csv' | 'esplora-json' | 'esplora-text' | 'esplora-bytes'
+  readonly name:
+    | 'json'
+    | 'protobuf'
+    | 'html'
+    | 'csv'
+    | 'esplora-json'
+    | 'esplora-text'
+    | 'esplora-bytes'
+    | 'electrum'
   /** Properties of answers in this encoding that the face needs beside their bytes. Not set for data. */
   readonly media?: object
   /** Encodes an answer. */

@@ -109,16 +109,16 @@ export class ScriptFeed {
     else join()
     return () => {
       subscriber.hasLeft = true
-      this.#joining = this.#joining.filter((each) => each !== subscriber)
+      if (this.#joining.length > 0) this.#joining = this.#joining.filter((each) => each !== subscriber)
       this.#watched.get(script)?.subscribers.delete(subscriber)
       // A subscriber that is being welcomed is not in the set yet.
-      if (!this.#isWelcoming) this.#forgetUnwatched()
+      if (!this.#isWelcoming) this.#forgetUnwatched([script])
     }
   }
 
-  #forgetUnwatched(): void {
-    for (const [script, { subscribers }] of this.#watched)
-      if (subscribers.size === 0) this.#watched.delete(script)
+  #forgetUnwatched(scripts: Iterable<string> = this.#watched.keys()): void {
+    for (const script of scripts)
+      if (this.#watched.get(script)?.subscribers.size === 0) this.#watched.delete(script)
     if (this.#watched.size === 0) this.#chain = undefined
   }
 

@@ -4,6 +4,7 @@ import { Reply, txidReply } from '../../../../pipelines/node/replies.js'
 import type { NodeConnection } from './node-connection.js'
 
 const anyReply = new Reply(Type.Unknown())
+const objectReply = new Reply(Type.Object({}))
 
 /** Limits of a call, in coins: per 1000 virtual bytes, and of outputs that can never be spent. */
 export interface TxLimits {
@@ -36,13 +37,23 @@ export class NodeCommands {
     return this.node.call((client, signal) => client.call('testmempoolaccept', params, anyReply, signal))
   }
 
+  /** Describes a transaction of a block, or of the mempool. */
+  async transaction(txid: string, blockHash: string | undefined): Promise<object> {
+    const params = [txid, true, ...(blockHash === undefined ? [] : [blockHash])]
+    const described = await this.node.call((client, signal) =>
+      client.call('getrawtransaction', params, objectReply, signal),
+    )
+    const { in_active_chain: isKnown, ...rest } = described as Record<string, unknown>
+    return rest
+  }
+
   /**
    * Returns the node's estimates (`estimatesmartfee`) by the number of blocks, in base units per virtual byte; undefined for those that it
    * cannot make, and for all if the node is unreachable or has no estimates.
    */
-  async feeEstimates(targets: readonly number[]): Promise<readonly (number | undefined)[]> {
+  async feeEstimates(targets: readonly number[], mode?: string): Promise<readonly (number | undefined)[]> {
     try {
-      const rates = await this.node.call((client, signal) => client.smartFees(targets, signal))
+      const rates = await this.node.call((client, signal) => client.smartFees(targets, mode, signal))
       // In coins per 1000 virtual bytes.
       return rates.map((rate) => (rate === undefined ? undefined : Math.round(rate * 1e8) / 1_000))
     } catch (error) {

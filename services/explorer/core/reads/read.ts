@@ -22,12 +22,21 @@ export type Freshness = 'objects' | 'head' | 'mempool' | 'live' | 'outside'
 /** The schemas of the arguments by name. A name that the path contains as `:name` is a path argument. */
 export type Arguments = Readonly<Record<string, TSchema>>
 
+/** The way in which the node estimates fees, see `estimatesmartfee`. */
+export type FeeMode = 'CONSERVATIVE' | 'ECONOMICAL'
+
 /** The answers of the node itself. */
 export interface NodeStatus {
   /** Returns the health of the node. @throws NodeUnavailable. */
   health(): Promise<NodeHealth>
   /** Returns the node's estimates by numbers of blocks, in base units per virtual byte; undefined or missing where it has none. */
-  feeEstimates(targets: readonly number[]): Promise<readonly (number | undefined)[]>
+  feeEstimates(targets: readonly number[], mode?: FeeMode): Promise<readonly (number | undefined)[]>
+  /**
+   * Returns a transaction as `getrawtransaction` describes it.
+   * @param blockHash its block; undefined if it is unconfirmed.
+   * @throws NodeRpcError, NodeUnavailable.
+   */
+  transaction(txid: string, blockHash: string | undefined): Promise<object>
 }
 
 /** A part of a list: `count` items from index `from` on. */

@@ -12,7 +12,8 @@ import {
 } from '../../../../pipelines/chain/script.js'
 import { readTx } from '../../../../pipelines/chain/transaction.js'
 import type { ShownTx } from '../mempool/shown-tx.js'
-import { LAST_ROWS, type ScriptRow } from '../tables/lookups.js'
+import { type BlockTx, LAST_ROWS, type ScriptRow } from '../tables/lookups.js'
+import { blockTxKey } from '../tables/point-keys.js'
 import { address as schema, badArgument } from './arguments.js'
 import type { ReadContext } from './read.js'
 
@@ -208,6 +209,20 @@ export async function pageOfScript(
   return Array.from({ length: to - from + 1 }, (_, index) => {
     const row = rows.get(from + index) as ScriptRow
     return { row, change: balanceOf(row) - balanceOf(rows.get(from + index - 1)) }
+  })
+}
+
+/** Returns the transactions of rows of a script. */
+export async function locatedOf(
+  rows: readonly ScriptChange[],
+  { tables }: Pick<ReadContext, 'tables'>,
+): Promise<readonly BlockTx[]> {
+  const located = await tables.blockTxs.getAll(rows.map(({ row }) => blockTxKey(row)))
+  return rows.map(({ row }) => {
+    const at = located.get(blockTxKey(row))
+    if (at === undefined)
+      throw new Error(`table block_txs lacks a transaction at height ${String(row.height)}`)
+    return at
   })
 }
 

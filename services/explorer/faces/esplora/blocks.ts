@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { serializeBlock, serializeHeader } from '../../../../pipelines/chain/block.js'
 import { exactDifficulty } from '../../../../pipelines/chain/difficulty.js'
+import { bytesOf } from '../../core/reads/chain/raw-transaction.js'
 import { findBlock } from '../../core/reads/chain/block-rows.js'
 import { BadArgument, declareRead, NEVER, NotFound, type ReadContext } from '../../core/reads/read.js'
 import { WrittenAnswer } from '../../core/reads/written-answer.js'
@@ -8,7 +9,7 @@ import { type BlockRow, blocksBetween } from '../../core/tables/blocks.js'
 import { blockTxsIn, storedOf, transactionAt } from '../../core/tables/transactions.js'
 import { hashIn, numberIn, text } from './arguments.js'
 import { PAGE } from './histories.js'
-import { bytesOf, transactionsOfBlocks } from './transaction-rows.js'
+import { transactionsOfBlocks } from './transaction-rows.js'
 
 /** The number of blocks of a list. */
 const BLOCKS = 10

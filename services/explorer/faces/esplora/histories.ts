@@ -1,9 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import { CursorOutdated } from '../../core/reads/cursor.js'
 import type { ReadContext } from '../../core/reads/read.js'
-import { endOfScript, lastOfScript, pageOfScript, type ScriptChange } from '../../core/reads/script.js'
+import { endOfScript, lastOfScript, locatedOf, pageOfScript } from '../../core/reads/script.js'
 import { type BlockTx, type ConfirmedTx, LAST_ROWS, type ScriptRow } from '../../core/tables/lookups.js'
-import { blockTxKey } from '../../core/tables/point-keys.js'
 import { confirmationsByTxid } from '../../core/tables/transactions.js'
 
 /** The number of confirmed transactions of a page. */
@@ -106,20 +105,6 @@ async function earlierOf(
     coinbases.map(({ txid }) => txid),
   )
   return new Set(coinbases.filter(({ txid, height }) => (highest.get(txid)?.height ?? height) > height))
-}
-
-/** Returns the transactions of rows of a script. */
-async function locatedOf(
-  rows: readonly ScriptChange[],
-  { tables }: Pick<ReadContext, 'tables'>,
-): Promise<readonly BlockTx[]> {
-  const located = await tables.blockTxs.getAll(rows.map(({ row }) => blockTxKey(row)))
-  return rows.map(({ row }) => {
-    const at = located.get(blockTxKey(row))
-    if (at === undefined)
-      throw new Error(`table block_txs lacks a transaction at height ${String(row.height)}`)
-    return at
-  })
 }
 
 /** Returns the ordinal of a confirmed transaction among the transactions of a script; undefined if the script does not have it. */

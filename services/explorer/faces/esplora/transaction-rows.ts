@@ -1,6 +1,6 @@
 import { ByteReader } from '../../../../pipelines/chain/bytes.js'
 import { decodePrevouts } from '../../../../pipelines/chain/prevout.js'
-import { parseBody, readTx, withWitnesses } from '../../../../pipelines/chain/transaction.js'
+import { parseBody, readTx } from '../../../../pipelines/chain/transaction.js'
 import type { ShownTx } from '../../core/mempool/shown-tx.js'
 import type { ReadContext } from '../../core/reads/read.js'
 import type { BlockTx } from '../../core/tables/lookups.js'
@@ -67,7 +67,3 @@ function confirmed(row: TxRow, context: Sources): string {
 export function unconfirmed({ raw, coins, fee, network }: ShownTx): string {
   return transactionJson({ tx: readTx(new ByteReader(raw)), coins, fee, status: UNCONFIRMED, network })
 }
-
-/** Returns the serialisation of a transaction of the chain with its witnesses. */
-export const bytesOf = ({ body, witness = NOTHING }: Pick<TxRow, 'body' | 'witness'>): Uint8Array =>
-  witness.length === 0 ? body : withWitnesses(body, witness)

@@ -3,12 +3,12 @@ import { merkleBranch, serializeHeader } from '../../../../pipelines/chain/block
 import { merkleBlock } from '../../../../pipelines/chain/forms/merkle-block.js'
 import { declareRead, NEVER, NotFound, type ReadContext } from '../../core/reads/read.js'
 import { findBlock } from '../../core/reads/chain/block-rows.js'
-import { findTransaction } from '../../core/reads/chain/transaction-details.js'
+import { rawTransaction } from '../../core/reads/chain/raw-transaction.js'
 import { WrittenAnswer } from '../../core/reads/written-answer.js'
 import type { ConfirmedTx } from '../../core/tables/lookups.js'
-import { blockTxsBetween, confirmationsByTxid, transactionByTxid } from '../../core/tables/transactions.js'
+import { blockTxsBetween, confirmationsByTxid } from '../../core/tables/transactions.js'
 import { hashIn, text } from './arguments.js'
-import { bytesOf, statusAt, transactionNow } from './transaction-rows.js'
+import { statusAt, transactionNow } from './transaction-rows.js'
 import { UNCONFIRMED } from './transaction-json.js'
 
 const args = { txid: text('txid of the transaction') }
@@ -57,26 +57,13 @@ export const status = declareRead({
   },
 })
 
-/** Returns the serialisation of a transaction. @throws NotFound. */
-async function rawOf(requested: string, context: ReadContext): Promise<Buffer> {
-  const { tables, chain, size, validity } = context
-  const match = await findTransaction(hashIn(requested), context, (txid) =>
-    transactionByTxid(tables, chain.blocks, txid, undefined, ({ bodySize, witnessSize }) =>
-      size.reserve(2 * (bodySize + witnessSize)),
-    ),
-  )
-  if (match.unconfirmed !== undefined) return match.unconfirmed.raw
-  validity.finalFrom(match.row.height)
-  return Buffer.from(bytesOf(match.row))
-}
-
 export const transactionHex = declareRead({
   name: 'esploraTransactionHex',
   path: '/tx/:txid/hex',
   fresh: 'objects',
   args,
   answer: Type.String(),
-  resolve: async (context, { txid }) => (await rawOf(txid, context)).toString('hex'),
+  resolve: async (context, { txid }) => (await rawTransaction(hashIn(txid), context)).toString('hex'),
 })
 
 export const transactionRaw = declareRead({
@@ -85,7 +72,7 @@ export const transactionRaw = declareRead({
   fresh: 'objects',
   args,
   answer: Type.Unknown(),
-  resolve: (context, { txid }) => rawOf(txid, context),
+  resolve: (context, { txid }) => rawTransaction(hashIn(txid), context),
 })
 
 /** Finds a confirmed transaction, and the ids of all transactions of its block. @throws NotFound. */

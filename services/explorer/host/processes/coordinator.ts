@@ -94,6 +94,7 @@ export class Coordinator {
       requests: leases('requests'),
       broadcasts: leases('broadcasts'),
       esplora: leases('esplora'),
+      electrum: leases('electrum'),
     }
   }
 

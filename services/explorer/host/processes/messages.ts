@@ -2,8 +2,8 @@ import type { ErrorCode } from '../../../../pipelines/errors.js'
 import type { MetricSnapshot } from '../../../metrics/prometheus.js'
 import type { NumberedChannel, PositionedStream } from '../../core/feed/streams.js'
 
-/** The rate limits that the processes share: the limit of all requests, and the limit of transactions to broadcast. */
-export type LimitName = 'requests' | 'broadcasts' | 'esplora'
+/** The rate limits that the processes share. */
+export type LimitName = 'requests' | 'broadcasts' | 'esplora' | 'electrum'
 
 /** The numbers of the last events that are numbered by the log and the tables: how far a process has got. */
 export type FeedPosition = Readonly<Record<PositionedStream, number>>

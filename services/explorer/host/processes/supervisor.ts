@@ -5,6 +5,7 @@ import { StartRefused } from '../../../../pipelines/errors.js'
 import { type ServiceContext, untilAborted } from '../../../process/lifecycle.js'
 import {
   availablePort,
+  EXPLORER_ELECTRUM,
   EXPLORER_ESPLORA,
   EXPLORER_GRPC,
   EXPLORER_HTTP,
@@ -31,8 +32,10 @@ export async function supervise({ config, logger, signal, args }: ServiceContext
     )
   const http = await portFor(config.explorerPort, config.host, EXPLORER_HTTP)
   const grpc = await portFor(config.explorerGrpcPort, config.host, EXPLORER_GRPC)
-  const { esploraPort } = config
+  const { esploraPort, electrumPort } = config
   const esplora = esploraPort === undefined ? '' : await portFor(esploraPort, config.host, EXPLORER_ESPLORA)
+  const electrum =
+    electrumPort === undefined ? '' : await portFor(electrumPort, config.host, EXPLORER_ELECTRUM)
   const onDefect = (error: unknown): void => {
     logger.error({ err: error }, 'cannot combine the metrics of the processes')
   }
@@ -43,6 +46,7 @@ export async function supervise({ config, logger, signal, args }: ServiceContext
       requests: config.rateLimitPerMinute,
       broadcasts: config.broadcastRateLimitPerMinute,
       esplora: config.esploraRateLimitPerMinute,
+      electrum: config.electrumRateLimitPerMinute,
     },
     // Higher than the number of any event of an earlier run, which has far fewer than one per millisecond.
     feedBegin: Date.now(),
@@ -61,6 +65,7 @@ export async function supervise({ config, logger, signal, args }: ServiceContext
       EXPLORER_PORT: String(http),
       EXPLORER_GRPC_PORT: String(grpc),
       ESPLORA_PORT: String(esplora),
+      ELECTRUM_PORT: String(electrum),
     })
     const outbox = new Outbox<FromPrimary>((messages) => {
       // The callback receives the error of a process that has just exited.

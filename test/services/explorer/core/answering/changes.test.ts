@@ -43,7 +43,11 @@ function slowReader(fresh: Freshness) {
     state,
     definitions: definitions as unknown as Definitions,
     tables: new Tables(new AvailableDatabase(db, logger)),
-    node: { health: () => Promise.reject(new Error('none')), feeEstimates: () => Promise.resolve([]) },
+    node: {
+      health: () => Promise.reject(new Error('none')),
+      feeEstimates: () => Promise.resolve([]),
+      transaction: () => Promise.reject(new Error('none')),
+    },
   })
   const ask = async (): Promise<string> => {
     const outcome = await reader.answer(read, {

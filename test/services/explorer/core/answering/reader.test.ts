@@ -31,7 +31,11 @@ function readerWithoutTables(sources: Sources = {}) {
     state,
     definitions: new Definitions({}, logger),
     tables: new Tables(databaseOf(none)),
-    node: { health: none, feeEstimates: () => Promise.resolve([]) },
+    node: {
+      health: none,
+      feeEstimates: () => Promise.resolve([]),
+      transaction: () => Promise.reject(new Error('none')),
+    },
     ...sources,
   })
   const ask = async (read: Read, encoding = JSON_ENCODING): Promise<Success> => {

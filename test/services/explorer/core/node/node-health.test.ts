@@ -49,7 +49,11 @@ describe('node health', () => {
     bare = await startBare({
       reads: [nodeHealth],
       state: new State(),
-      node: { health: () => started.health(), feeEstimates: () => Promise.resolve([]) },
+      node: {
+        health: () => started.health(),
+        feeEstimates: () => Promise.resolve([]),
+        transaction: () => Promise.reject(new Error('none')),
+      },
       token: token === undefined ? undefined : new Token(token),
     })
     return `${bare.url}/api/v1/node/health`

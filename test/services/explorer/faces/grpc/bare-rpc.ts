@@ -46,6 +46,7 @@ export async function startBareRpc(
     node: {
       health: () => Promise.reject(new NodeUnavailable('there is none')),
       feeEstimates: () => Promise.resolve([]),
+      transaction: () => Promise.reject(new Error('none')),
     },
     ...parts,
   })

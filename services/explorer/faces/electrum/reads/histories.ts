@@ -1,0 +1,209 @@
+import { Type } from '@sinclair/typebox'
+import { createHash } from 'node:crypto'
+import type { ShownTx } from '../../../core/mempool/shown-tx.js'
+import { AnswerTooLarge } from '../../../core/reads/answer-size.js'
+import { declareRead, type ReadContext } from '../../../core/reads/read.js'
+import {
+  changeOf,
+  lastOfScript,
+  locatedOf,
+  type NamedScript,
+  pageOfScript,
+  scriptOfHash,
+} from '../../../core/reads/script.js'
+import { unspentWithMempool } from '../../../core/reads/addresses/unspent.js'
+import { confirmationsByTxid } from '../../../core/tables/transactions.js'
+import { WrittenAnswer } from '../../../core/reads/written-answer.js'
+import { networkIn, text } from './arguments.js'
+
+/** The maximum number of transactions of a history. */
+const MAX_HISTORY = 100_000
+/** The number of transactions that are looked up at once. */
+const AT_ONCE = 1_000
+/** About the characters of a transaction of a history, and of an unspent output. */
+const CHARACTERS = 110
+
+const args = { hash: text('script hash') }
+const emptyList = (_: unknown, answer: unknown): number | undefined =>
+  Array.isArray(answer) && answer.length === 0 ? 0 : undefined
+
+/** Returns the script that a request names, and records that the answer depends on it. */
+async function scriptIn(context: ReadContext, hash: string): Promise<NamedScript> {
+  const named = await scriptOfHash(context, networkIn(context), hash)
+  context.validity.dependsOn(named.scriptHash)
+  return named
+}
+
+interface Confirmed {
+  readonly txid: string
+  readonly height: number
+}
+
+/** Returns the confirmed transactions of a script, oldest first. @throws AnswerTooLarge. */
+async function confirmedOf(context: ReadContext, scriptHash: string): Promise<readonly Confirmed[]> {
+  const last = await lastOfScript(context, scriptHash)
+  const count = last?.ordinal ?? 0
+  // Not shortened: a wallet would take it for the whole history.
+  if (count > MAX_HISTORY) throw new AnswerTooLarge('history too large')
+  await context.size.reserve(CHARACTERS * count)
+  const confirmed: Confirmed[] = []
+  for (let from = 1; from <= count; from += AT_ONCE) {
+    const to = Math.min(count, from + AT_ONCE - 1)
+    const rows = await pageOfScript(context, scriptHash, { from, to }, last === undefined ? [] : [last])
+    for (const { txid, height } of await locatedOf(rows, context)) confirmed.push({ txid, height })
+  }
+  return confirmed
+}
+
+/** An unconfirmed transaction in the order of the protocol. */
+interface Unconfirmed {
+  readonly tx: ShownTx
+  /** -1 if it spends an output that is unconfirmed itself, otherwise 0. */
+  readonly height: number
+}
+
+/** Returns the unconfirmed transactions of a script, and records what their heights depend on. */
+function unconfirmedOf({ mempool, validity }: ReadContext, scriptHash: string): readonly Unconfirmed[] {
+  return mempool
+    .ofScript(scriptHash)
+    .map((tx) => {
+      const parents = tx.outpoints
+        .map((outpoint) => outpoint.slice(0, 64))
+        .filter((txid) => mempool.get(txid) !== undefined)
+      for (const parent of parents) validity.dependsOn(parent)
+      return { tx, height: parents.length > 0 ? -1 : 0 }
+    })
+    .sort((one, other) => other.height - one.height || (one.tx.txid < other.tx.txid ? -1 : 1))
+}
+
+const unconfirmedJson = ({ tx, height }: Unconfirmed): string =>
+  `{"tx_hash":"${tx.txid}","height":${String(height)},"fee":${String(tx.fee)}}`
+
+const listOf = (items: readonly string[]): WrittenAnswer<unknown[]> | unknown[] =>
+  items.length === 0 ? [] : new WrittenAnswer(`[${items.join(',')}]`)
+
+export const history = declareRead({
+  name: 'electrumHistory',
+  path: '/electrum/history',
+  fresh: 'objects',
+  args,
+  answer: Type.Array(Type.Unknown()),
+  emptyFrom: emptyList,
+  async resolve(context, { hash }) {
+    const { scriptHash } = await scriptIn(context, hash)
+    const confirmed = await confirmedOf(context, scriptHash)
+    return listOf([
+      ...confirmed.map(({ txid, height }) => `{"tx_hash":"${txid}","height":${String(height)}}`),
+      ...unconfirmedOf(context, scriptHash).map(unconfirmedJson),
+    ])
+  },
+})
+
+export const unconfirmedHistory = declareRead({
+  name: 'electrumUnconfirmedHistory',
+  path: '/electrum/unconfirmed-history',
+  fresh: 'objects',
+  args,
+  answer: Type.Array(Type.Unknown()),
+  emptyFrom: emptyList,
+  async resolve(context, { hash }) {
+    const { scriptHash } = await scriptIn(context, hash)
+    return listOf(unconfirmedOf(context, scriptHash).map(unconfirmedJson))
+  },
+})
+
+/** The status of a script: the hash of its history, null for an empty one. */
+export interface Status {
+  readonly status: string | null
+  /** True if it has unconfirmed transactions: a block may change their heights without touching the script. */
+  readonly isUnconfirmed: boolean
+}
+
+export const status = declareRead({
+  name: 'electrumStatus',
+  path: '/electrum/status',
+  fresh: 'objects',
+  args,
+  answer: Type.Object({ status: Type.Union([Type.String(), Type.Null()]), isUnconfirmed: Type.Boolean() }),
+  emptyFrom: (_, answer) => (answer.status === null ? 0 : undefined),
+  async resolve(context, { hash }) {
+    const { scriptHash } = await scriptIn(context, hash)
+    const confirmed = await confirmedOf(context, scriptHash)
+    const unconfirmed = unconfirmedOf(context, scriptHash)
+    if (confirmed.length + unconfirmed.length === 0) return { status: null, isUnconfirmed: false }
+    const digest = createHash('sha256')
+    for (const { txid, height } of confirmed) digest.update(`${txid}:${String(height)}:`)
+    for (const { tx, height } of unconfirmed) digest.update(`${tx.txid}:${String(height)}:`)
+    return { status: digest.digest('hex'), isUnconfirmed: unconfirmed.length > 0 }
+  },
+})
+
+export const balance = declareRead({
+  name: 'electrumBalance',
+  path: '/electrum/balance',
+  fresh: 'objects',
+  args,
+  answer: Type.Object({ confirmed: Type.Number(), unconfirmed: Type.Number() }),
+  emptyFrom: (_, { confirmed, unconfirmed }) => (confirmed === 0 && unconfirmed === 0 ? 0 : undefined),
+  async resolve(context, { hash }) {
+    const { scriptHash } = await scriptIn(context, hash)
+    const last = await lastOfScript(context, scriptHash)
+    const change = context.mempool
+      .ofScript(scriptHash)
+      .reduce((sum, tx) => sum + changeOf(tx, scriptHash), 0n)
+    const confirmed = last === undefined ? 0n : last.totalReceived - last.totalSent
+    return { confirmed: Number(confirmed), unconfirmed: Number(change) }
+  },
+})
+
+export const unspent = declareRead({
+  name: 'electrumUnspent',
+  path: '/electrum/unspent',
+  fresh: 'objects',
+  args,
+  answer: Type.Array(Type.Unknown()),
+  emptyFrom: emptyList,
+  async resolve(context, { hash }) {
+    const named = await scriptIn(context, hash)
+    const { outputs } = await unspentWithMempool(context, named, {
+      limit: Number.MAX_SAFE_INTEGER,
+      offset: 0,
+    })
+    await context.size.reserve(CHARACTERS * outputs.length)
+    const indexes = await indexesOf(
+      outputs.flatMap(({ txid, height }) => (height === null ? [] : [{ txid, height }])),
+      context,
+    )
+    const indexOf = ({ txid }: { readonly txid: string }): number => indexes.get(txid) ?? 0
+    const heightOf = (height: number | null): number => height ?? Number.POSITIVE_INFINITY
+    const sorted = [...outputs].sort((one, other) =>
+      one.height === other.height
+        ? indexOf(one) - indexOf(other) ||
+          (one.txid === other.txid ? one.vout - other.vout : one.txid < other.txid ? -1 : 1)
+        : heightOf(one.height) - heightOf(other.height),
+    )
+    return listOf(
+      sorted.map(
+        ({ txid, vout, height, value }) =>
+          `{"tx_hash":"${txid}","tx_pos":${String(vout)},"height":${String(height ?? 0)},"value":${value}}`,
+      ),
+    )
+  },
+})
+
+/** Returns the indexes of transactions in their blocks, of those that are not alone there. */
+async function indexesOf(
+  outputs: readonly Confirmed[],
+  { tables, chain }: ReadContext,
+): Promise<ReadonlyMap<string, number>> {
+  const txids = new Map<number, Set<string>>()
+  for (const { txid, height } of outputs) {
+    const others = txids.get(height)
+    if (others === undefined) txids.set(height, new Set([txid]))
+    else others.add(txid)
+  }
+  const together = [...txids.values()].filter(({ size }) => size > 1).flatMap((each) => [...each])
+  if (together.length === 0) return new Map()
+  const confirmed = await confirmationsByTxid(tables, chain.blocks, together)
+  return new Map([...confirmed].map(([txid, { txIndex }]) => [txid, txIndex]))
+}

@@ -1,0 +1,444 @@
+import type { Origin } from '../../../access/client-address.js'
+import type { Encoding } from '../../core/answering/encoding.js'
+import { DEFECT, type Failure, NOT_READY } from '../../core/answering/failure.js'
+import type { RequestLimit } from '../../core/answering/request-limit.js'
+import type { OnDisconnect } from '../../core/answering/shared-answer.js'
+import type { Commands, Core } from '../../core/core.js'
+import { parseArguments } from '../../core/reads/arguments.js'
+import { NotFound, type ReadContext } from '../../core/reads/read.js'
+import { WrittenAnswer } from '../../core/reads/written-answer.js'
+import { DatabaseUnavailable } from '../../../../pipelines/tables/clickhouse.js'
+import { pause } from '../../../../pipelines/pause.js'
+import type { Conversation } from './conversation.js'
+import { tipOf } from './reads/headers.js'
+import type { Status } from './reads/histories.js'
+import {
+  type Call,
+  callOf,
+  errorText,
+  type Form,
+  formOf,
+  notificationText,
+  parsedLine,
+  resultText,
+} from './messages.js'
+import { type CallMethod, type Method, methodOf, type Wanted } from './methods.js'
+import { CODE, isPassing, Refusal, refusalOf } from './refusal.js'
+import { valuesOf } from './values.js'
+import { compare, negotiated, parsed, PROTOCOL, type Version } from './version.js'
+import type { HeaderWatch } from './watches/header-watch.js'
+import type { StatusWatch } from './watches/status-watch.js'
+
+/** The parts of the face that all sessions share. */
+export interface Shared {
+  readonly core: Core
+  readonly limit: RequestLimit
+  readonly headers: HeaderWatch
+  readonly statuses: StatusWatch
+  /** Called after each answer. @param code of its error, 0 for none. */
+  readonly observe: (method: string, code: number, seconds: number) => void
+}
+
+/** The client of a session. */
+export interface Client {
+  readonly origin: Origin
+  /** Sends a message. */
+  readonly send: (message: string) => void
+  /** Disconnects after the messages that were sent. */
+  readonly end: () => void
+}
+
+/**
+ * The name of the server. Wallets decide by it what the server can do: Sparrow sends batches only to names that it knows, or that contain
+ * the name of ElectrumX.
+ */
+const SOFTWARE = 'Headwater (ElectrumX compatible)'
+/** The maximum number of requests of a batch. */
+const MAX_BATCH = 1_000
+/** The requests of a batch that count as one answer in progress: their lookups share queries. */
+const BATCHED_PER_ANSWER = 10
+const MAX_SUBSCRIPTIONS = 50_000
+/** The maximum size of an answer. */
+const MAX_ANSWER_BYTES = 8_100_000
+/** The time for which a request is repeated that cannot be answered at the moment: clients take an error for a fault of the server. */
+const PATIENCE_MS = 10_000
+const REPEAT_MS = 50
+/** The maximum time after which the rate limit is asked again. */
+const LIMIT_WAIT_MS = 5_000
+
+/** JSON without an ETag. */
+export const ELECTRUM: Encoding = {
+  name: 'electrum',
+  encode: (answer) => ({
+    body: Buffer.from(answer instanceof WrittenAnswer ? answer.json : JSON.stringify(answer)),
+    etag: '',
+  }),
+}
+
+const TOO_LARGE = new Refusal(CODE.badRequest, 'response too large')
+
+/** The conversation with one client, over any transport. */
+export class Session implements Conversation {
+  readonly #shared: Shared
+  readonly #client: Client
+  readonly #stop = new AbortController()
+  /** Callbacks of the answers in progress for the disconnect. */
+  readonly #disconnect = new Set<() => void>()
+  #form: Form | undefined
+  #version: Version | undefined
+  /** The status of each subscribed script as the client knows it; undefined before the answer to the subscription. */
+  readonly #statuses = new Map<string, string | null | undefined>()
+  #tip: string | undefined
+
+  constructor(shared: Shared, client: Client) {
+    this.#shared = shared
+    this.#client = client
+  }
+
+  /** True after `server.version`, or a request without it. */
+  get isIdentified(): boolean {
+    return this.#version !== undefined
+  }
+
+  get commands(): Commands | undefined {
+    return this.#shared.core.commands
+  }
+
+  get origin(): Origin {
+    return this.#client.origin
+  }
+
+  isAtLeast(version: Version): boolean {
+    return compare(this.#version ?? LEAST, version) >= 0
+  }
+
+  /** Ends the subscriptions, and the answers in progress. */
+  close(): void {
+    this.#stop.abort()
+    for (const callback of this.#disconnect) callback()
+    this.#disconnect.clear()
+    this.#shared.headers.remove(this)
+    for (const hash of this.#statuses.keys()) this.#shared.statuses.remove(hash, this)
+    this.#statuses.clear()
+  }
+
+  /** Answers a message, which may be a batch. Sends nothing if the client wants no answer. */
+  async receive(line: Uint8Array): Promise<void> {
+    const answer = await this.#answer(line)
+    if (answer !== undefined && !this.#stop.signal.aborted) this.#client.send(answer)
+  }
+
+  async #answer(line: Uint8Array): Promise<string | undefined> {
+    let message: unknown
+    try {
+      message = parsedLine(line)
+    } catch (error) {
+      if (error instanceof Refusal) return errorText(this.#form ?? '2.0', null, error)
+      throw error
+    }
+    const form = (this.#form ??= formOf(message))
+    if (Array.isArray(message)) return this.#batch(message)
+    const call = callOf(message)
+    if (call === undefined) return undefined
+    if ('refusal' in call) return errorText(form, call.id, call.refusal)
+    const prepared = this.#prepared(call)
+    if (!prepared.isLimited) return this.#single(prepared)
+    await this.#withinLimit(1)
+    return this.#single(prepared)
+  }
+
+  /** Waits until the client may send so many requests. */
+  async #withinLimit(requests: number): Promise<void> {
+    const { limit } = this.#shared
+    const { signal } = this.#stop
+    for (;;) {
+      const failure = await limit.over(() => this.origin, requests)
+      if (failure === undefined || signal.aborted) return
+      await pause(Math.min(failure.retryMs ?? LIMIT_WAIT_MS, LIMIT_WAIT_MS), signal)
+    }
+  }
+
+  /** Finds the method of a call, and checks its parameters. */
+  #prepared(call: Call): Prepared {
+    const name = typeof call.method === 'string' ? call.method : ''
+    try {
+      const method = methodOf(call.method, this.#version ?? LEAST)
+      if (name !== 'server.version') this.#version ??= LEAST
+      const values = valuesOf(name, method, call.params)
+      if ('read' in method) return { call, name, method, wanted: method.read(values, this), isLimited: true }
+      const run = (): CallResult => method.call(values, this)
+      if (name !== 'server.version') return { call, name, method, isLimited: name !== 'server.ping', run }
+      // At once, because the next requests are those of the version.
+      const identified = run()
+      return { call, name, method, isLimited: false, run: () => identified }
+    } catch (error) {
+      return { call, name: 'unknown', refusal: this.#refusalOf(error), isLimited: true }
+    }
+  }
+
+  async #single(prepared: Prepared): Promise<string> {
+    const began = performance.now()
+    const result = await this.#result(prepared).catch((error: unknown) => this.#refusalOf(error))
+    return this.#text(prepared, result, began)
+  }
+
+  #text(
+    { call, name, method, wanted }: Prepared,
+    outcome: string | Failure | Refusal,
+    began: number,
+  ): string {
+    const form = this.#form ?? '2.0'
+    let result: string | Refusal
+    if (typeof outcome === 'string') result = wanted?.result?.(outcome) ?? outcome
+    else if (outcome instanceof Refusal) result = outcome
+    else result = refusalOf(outcome, method !== undefined && 'absent' in method ? method.absent : undefined)
+    if (typeof result === 'string' && result.length > MAX_ANSWER_BYTES) result = TOO_LARGE
+    const code = typeof result === 'string' ? 0 : result.code
+    this.#shared.observe(name, code, (performance.now() - began) / 1_000)
+    return typeof result === 'string' ? resultText(form, call.id, result) : errorText(form, call.id, result)
+  }
+
+  /** Returns the error of a request. Other errors than refusals are defects. */
+  #refusalOf(error: unknown): Refusal {
+    if (error instanceof Refusal) return error
+    this.#shared.core.defect(error, 'electrum')
+    return refusalOf(DEFECT)
+  }
+
+  async #result({ refusal, run, wanted }: Prepared): Promise<string | Failure | Refusal> {
+    if (refusal !== undefined) return refusal
+    if (run !== undefined) return this.#patiently(async () => run())
+    return wanted === undefined ? DEFECT : this.read(wanted)
+  }
+
+  /** Answers a read, as JSON. */
+  read({ read, args }: Wanted): Promise<string | Failure> {
+    return this.#patiently(() =>
+      this.#connected(async (onDisconnect) => {
+        const outcome = await this.#shared.core.reader.answer(read, {
+          argument: (name) => args[name],
+          minChainHeight: '',
+          onDisconnect,
+          authorization: () => '',
+          encoding: ELECTRUM,
+        })
+        return 'answer' in outcome ? outcome.answer.body.toString() : outcome
+      }),
+    )
+  }
+
+  /** Answers the requests of a batch; its reads from one state. */
+  async #batch(messages: readonly unknown[]): Promise<string | undefined> {
+    const form = this.#form ?? '2.0'
+    if (messages.length === 0)
+      return errorText(form, null, new Refusal(CODE.invalidRequest, 'batch is empty'))
+    if (messages.length > MAX_BATCH)
+      return errorText(
+        form,
+        null,
+        new Refusal(CODE.invalidRequest, `a batch has at most ${String(MAX_BATCH)} requests`),
+      )
+    await this.#withinLimit(messages.length)
+    const began = performance.now()
+    const calls = messages.map(callOf).filter((call) => call !== undefined)
+    const prepared = calls.map((call) => ('refusal' in call ? call : this.#prepared(call)))
+    const reads = prepared.flatMap((each) =>
+      'call' in each && each.wanted !== undefined ? [each.wanted] : [],
+    )
+    const results = new Map(await this.#readAll(reads))
+    const texts: string[] = []
+    let bytes = 0
+    for (const each of prepared) {
+      if (!('call' in each)) {
+        texts.push(errorText(form, each.id, each.refusal))
+        continue
+      }
+      const result =
+        each.wanted === undefined
+          ? await this.#result(each).catch((error: unknown) => this.#refusalOf(error))
+          : (results.get(each.wanted) ?? DEFECT)
+      const text = this.#text(each, result, began)
+      bytes += text.length
+      texts.push(bytes <= MAX_ANSWER_BYTES ? text : errorText(form, each.call.id, TOO_LARGE))
+    }
+    return texts.length === 0 ? undefined : `[${texts.join(',')}]`
+  }
+
+  async #readAll(reads: readonly Wanted[]): Promise<readonly (readonly [Wanted, string | Failure])[]> {
+    const [only] = reads
+    if (only === undefined) return []
+    if (reads.length === 1) return [[only, await this.read(only)]]
+    const weight = Math.ceil(reads.length / BATCHED_PER_ANSWER)
+    try {
+      const outcome = await this.#patiently(() =>
+        this.#connected(async (onDisconnect) => {
+          const made = await this.#shared.core.reader.operation(
+            (context, absence) =>
+              Promise.all(
+                reads.map(
+                  async (wanted) => [wanted, await this.#resolved(wanted, context, absence)] as const,
+                ),
+              ),
+            { minChainHeight: '', onDisconnect, weight },
+          )
+          if (!('result' in made)) return made
+          const passing = made.result.map(([, result]) => result).find(isFailure)
+          return passing !== undefined && isPassing(passing)
+            ? { ...passing, partly: made.result }
+            : made.result
+        }),
+      )
+      if (!('code' in outcome)) return outcome
+      return 'partly' in outcome ? outcome.partly : reads.map((wanted) => [wanted, outcome])
+    } catch (error) {
+      this.#shared.core.defect(error, 'electrum batch')
+      return reads.map((wanted) => [wanted, DEFECT])
+    }
+  }
+
+  /** Resolves a read of a batch. */
+  async #resolved(
+    { read, args }: Wanted,
+    context: ReadContext,
+    absence: (from: number) => Failure | undefined,
+  ): Promise<string | Failure> {
+    try {
+      const parsedArgs = parseArguments(read.args, (name) => args[name])
+      const answer: unknown = await read.resolve(context, parsedArgs as never)
+      if (answer instanceof WrittenAnswer) return answer.json
+      const from = read.emptyFrom?.(parsedArgs as never, answer as never)
+      return (from === undefined ? undefined : absence(from)) ?? JSON.stringify(answer)
+    } catch (error) {
+      if (error instanceof DatabaseUnavailable) throw error
+      if (error instanceof NotFound)
+        return absence(error.from) ?? { code: error.code, message: error.message }
+      return this.#shared.core.reader.failureOf(error)
+    }
+  }
+
+  /** Repeats a request for a while that cannot be answered at the moment. */
+  async #patiently<T>(make: () => Promise<T | Failure>): Promise<T | Failure> {
+    const end = performance.now() + PATIENCE_MS
+    for (;;) {
+      const outcome = await make()
+      const { signal } = this.#stop
+      if (!isFailure(outcome) || !isPassing(outcome) || performance.now() >= end || signal.aborted)
+        return outcome
+      await pause(REPEAT_MS, signal)
+    }
+  }
+
+  /** Cancels an answer when the client disconnects before it. */
+  async #connected<T>(make: (onDisconnect: OnDisconnect) => Promise<T>): Promise<T> {
+    const callbacks: (() => void)[] = []
+    try {
+      return await make((callback) => {
+        if (this.#stop.signal.aborted) callback()
+        else {
+          callbacks.push(callback)
+          this.#disconnect.add(callback)
+        }
+      })
+    } finally {
+      for (const callback of callbacks) this.#disconnect.delete(callback)
+    }
+  }
+
+  identify(requested: unknown): string {
+    if (this.#version !== undefined) throw new Refusal(CODE.badRequest, 'server.version already sent')
+    try {
+      this.#version = negotiated(requested)
+    } catch (error) {
+      this.#client.end()
+      throw error
+    }
+    return JSON.stringify([SOFTWARE, this.#version.join('.')])
+  }
+
+  features(): string | Failure {
+    const { chain } = this.#shared.core.reader
+    if (chain.height < 0) return NOT_READY
+    return JSON.stringify({
+      hosts: {},
+      pruning: null,
+      server_version: SOFTWARE,
+      protocol_min: PROTOCOL.least,
+      protocol_max: PROTOCOL.most,
+      genesis_hash: chain.blocks.hashAt(0),
+      hash_function: 'sha256',
+      services: [],
+    })
+  }
+
+  banner(): string {
+    return JSON.stringify(`You are connected to ${SOFTWARE}.`)
+  }
+
+  subscribeHeaders(): string | Failure {
+    const { reader } = this.#shared.core
+    if (reader.notReady !== undefined) return reader.notReady
+    const tip = tipOf(reader.chain)
+    if (tip === undefined) return NOT_READY
+    this.#shared.headers.add(this)
+    this.#tip = reader.chain.tipHash
+    return tip
+  }
+
+  /** Sends the header of the tip, unless the client has it. */
+  tipChanged(hash: string, tip: string): void {
+    if (this.#tip === hash) return
+    this.#tip = hash
+    this.#client.send(notificationText('blockchain.headers.subscribe', `[${tip}]`))
+  }
+
+  subscribe(hash: string): (json: string) => string {
+    const { statuses } = this.#shared
+    if (!this.#statuses.has(hash)) {
+      if (this.#statuses.size >= MAX_SUBSCRIPTIONS)
+        throw new Refusal(CODE.excessive, `at most ${String(MAX_SUBSCRIPTIONS)} scripts of a connection`)
+      this.#statuses.set(hash, undefined)
+      statuses.add(hash, this)
+    }
+    const before = statuses.changesOf(hash)
+    return (json) => {
+      const { status } = JSON.parse(json) as Status
+      if (this.#statuses.has(hash)) this.#statuses.set(hash, status)
+      // The change may have been compared before this client knew a status.
+      if (statuses.changesOf(hash) !== before) statuses.check(hash)
+      return JSON.stringify(status)
+    }
+  }
+
+  unsubscribe(hash: string): boolean {
+    this.#shared.statuses.remove(hash, this)
+    return this.#statuses.delete(hash)
+  }
+
+  /** Sends the status of a script, unless the client knows it. */
+  statusChanged(hash: string, status: string | null): void {
+    const known = this.#statuses.get(hash)
+    if (known === undefined || known === status) return
+    this.#statuses.set(hash, status)
+    this.#client.send(notificationText('blockchain.scripthash.subscribe', JSON.stringify([hash, status])))
+  }
+}
+
+const LEAST = parsed(PROTOCOL.least) as Version
+
+const isFailure = (outcome: unknown): outcome is Failure =>
+  typeof outcome === 'object' && outcome !== null && 'code' in outcome
+
+type CallResult = ReturnType<CallMethod['call']>
+
+/** A call that is ready to be answered. */
+interface Prepared {
+  readonly call: Call
+  /** The name of the method, for metrics. */
+  readonly name: string
+  readonly method?: Method
+  readonly refusal?: Refusal
+  readonly wanted?: Wanted
+  readonly run?: () => CallResult
+  /** True if it counts against the rate limit. */
+  readonly isLimited: boolean
+}

@@ -1,0 +1,52 @@
+import type { Core } from '../../../core/core.js'
+import { blocks, reorgs } from '../../../core/feed/channels.js'
+import { tipOf } from '../reads/headers.js'
+
+/** A client that wants the header of each new tip. */
+interface Subscriber {
+  tipChanged(hash: string, tip: string): void
+}
+
+/** Tells the subscribers of each new tip, also after a reorganisation, when the explorer answers from its state. */
+export class HeaderWatch {
+  readonly #core: Core
+  readonly #onTip: () => void
+  readonly #subscribers = new Set<Subscriber>()
+  readonly #stop = new AbortController()
+
+  /** @param onTip called at each new tip too. */
+  constructor(core: Core, onTip: () => void) {
+    this.#core = core
+    this.#onTip = onTip
+  }
+
+  start(): void {
+    for (const { name } of [blocks, reorgs])
+      this.#follow(name).catch((error: unknown) => {
+        this.#core.defect(error, 'electrum headers')
+      })
+  }
+
+  close(): void {
+    this.#stop.abort()
+  }
+
+  add(subscriber: Subscriber): void {
+    this.#subscribers.add(subscriber)
+  }
+
+  remove(subscriber: Subscriber): void {
+    this.#subscribers.delete(subscriber)
+  }
+
+  async #follow(channel: typeof blocks.name | typeof reorgs.name): Promise<void> {
+    const messages = this.#core.feed.messages(channel, undefined, this.#stop.signal)
+    // An event, or the message that some were missed: the tip is that of the state in both cases.
+    while ((await messages.next()).done !== true) {
+      const { chain } = this.#core.reader
+      const tip = tipOf(chain)
+      this.#onTip()
+      if (tip !== undefined) for (const each of this.#subscribers) each.tipChanged(chain.tipHash, tip)
+    }
+  }
+}

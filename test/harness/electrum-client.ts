@@ -1,0 +1,70 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { createInterface } from 'node:readline'
+
+/** A message of the server. */
+export interface ElectrumMessage {
+  readonly id?: unknown
+  readonly result?: unknown
+  readonly error?: { readonly code: number; readonly message: string } | null
+  readonly method?: string
+  readonly params?: readonly unknown[]
+}
+
+/** A client of the Electrum protocol over TCP. */
+export class ElectrumClient {
+  /** The messages that are no answers to calls of `call`, in their order. */
+  readonly others: (ElectrumMessage | readonly ElectrumMessage[])[] = []
+  readonly #waiting = new Map<unknown, (message: ElectrumMessage) => void>()
+  #nextId = 1_000
+  isClosed = false
+
+  private constructor(readonly socket: Socket) {
+    createInterface({ input: socket }).on('line', (line) => {
+      const message = JSON.parse(line) as ElectrumMessage | ElectrumMessage[]
+      const id = Array.isArray(message) ? undefined : message.id
+      const answered = this.#waiting.get(id)
+      if (answered === undefined || Array.isArray(message)) {
+        this.others.push(message)
+        return
+      }
+      this.#waiting.delete(id)
+      answered(message)
+    })
+    socket.once('close', () => {
+      this.isClosed = true
+    })
+    socket.on('error', () => undefined)
+  }
+
+  /** @param address host and port. */
+  static async connect(address: string): Promise<ElectrumClient> {
+    const at = address.lastIndexOf(':')
+    const socket = connect({ host: address.slice(0, at), port: Number(address.slice(at + 1)) })
+    await once(socket, 'connect')
+    return new ElectrumClient(socket)
+  }
+
+  send(text: string | Buffer): void {
+    this.socket.write(text)
+  }
+
+  /** Calls a method, and returns the answer with its error or result. */
+  async call(method: string, params: unknown = []): Promise<ElectrumMessage> {
+    const id = this.#nextId++
+    const answer = new Promise<ElectrumMessage>((resolve) => this.#waiting.set(id, resolve))
+    this.send(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`)
+    return answer
+  }
+
+  /** Calls a method. @throws Error for an error. */
+  async result(method: string, ...params: unknown[]): Promise<unknown> {
+    const { error, result } = await this.call(method, params)
+    if (error !== undefined && error !== null) throw new Error(error.message)
+    return result
+  }
+
+  close(): void {
+    this.socket.destroy()
+  }
+}

@@ -1,0 +1,272 @@
+import { createHash } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { NETWORKS } from '../../pipelines/chain/networks.js'
+import { electrumHashOf } from '../../pipelines/chain/script.js'
+import { type Simnode, startSimnode } from '../../services/simnode/node.js'
+import { ElectrumClient, type ElectrumMessage } from '../harness/electrum-client.js'
+import { callNode, follow } from '../harness/follow-node.js'
+import { NaiveChain } from '../harness/naive-chain.js'
+import { baseUnits, type NodeTx } from '../harness/node-json.js'
+import { Pipeline } from '../harness/pipeline.js'
+import { until } from '../harness/until.js'
+
+const FINALITY = 20
+const SCRIPTS = 40
+const UNSEEN = 'ff'.repeat(32)
+
+/** An unconfirmed transaction of a script. */
+interface Unconfirmed {
+  readonly txid: string
+  readonly height: number
+  readonly fee: number
+  readonly change: bigint
+}
+
+describe.each(['btq-regtest', 'bitcoin-regtest'])('the Electrum protocol on %s', (name) => {
+  let node: Simnode
+  let pipeline: Pipeline
+  const chain = new NaiveChain()
+
+  beforeAll(async () => {
+    const network = [...NETWORKS.values()].find((each) => each.name === name)!
+    node = await startSimnode({ seed: 'electrum', blocks: 60, txsPerBlock: 5, network })
+    pipeline = await Pipeline.start({
+      nodeUrl: node.url,
+      engineUrl: inject('engineUrl'),
+      finalityDepth: FINALITY,
+      explorer: { auditEveryMs: 0, electrumPort: 0 },
+    })
+    await level()
+  })
+  afterAll(async () => {
+    await pipeline.close()
+    await node.close()
+  })
+
+  async function level(): Promise<void> {
+    await follow(chain, node)
+    await pipeline.level({ tip: node.chain.tip.hash, mempoolSize: node.simulation.mempool.size })
+  }
+
+  /** Returns the unconfirmed transactions of each script, as the node describes them. */
+  async function mempoolOf(): Promise<ReadonlyMap<string, readonly Unconfirmed[]>> {
+    type Entry = { readonly depends: readonly string[]; readonly fees: { readonly base: number } }
+    const entries = Object.entries(await callNode<Record<string, Entry>>(node, 'getrawmempool', true))
+    const txs = new Map<string, NodeTx>()
+    for (const [txid] of entries) txs.set(txid, await callNode<NodeTx>(node, 'getrawtransaction', txid, 1))
+    const coinOf = (txid: string, vout: number): { script: string; value: bigint } | undefined => {
+      const output = txs.get(txid)?.vout[vout]
+      return output === undefined
+        ? chain.coins.get(`${txid}:${String(vout)}`)
+        : { script: output.scriptPubKey.hex, value: baseUnits(output.value) }
+    }
+    const byScript = new Map<string, Unconfirmed[]>()
+    for (const [txid, { depends, fees }] of entries) {
+      const tx = txs.get(txid)!
+      const changes = new Map<string, bigint>()
+      const add = (script: string, value: bigint) => changes.set(script, (changes.get(script) ?? 0n) + value)
+      for (const { scriptPubKey, value } of tx.vout) add(scriptPubKey.hex, baseUnits(value))
+      for (const input of tx.vin) {
+        const coin = coinOf(input.txid ?? '', input.vout ?? 0)
+        if (coin !== undefined) add(coin.script, -coin.value)
+      }
+      const height = depends.length > 0 ? -1 : 0
+      for (const [script, change] of changes)
+        byScript.set(script, [
+          ...(byScript.get(script) ?? []),
+          { txid, height, fee: Number(baseUnits(fees.base)), change },
+        ])
+    }
+    for (const list of byScript.values())
+      list.sort((one, other) => other.height - one.height || (one.txid < other.txid ? -1 : 1))
+    return byScript
+  }
+
+  const statusOf = (lines: readonly { txid: string; height: number }[]): string | null =>
+    lines.length === 0
+      ? null
+      : createHash('sha256')
+          .update(lines.map(({ txid, height }) => `${txid}:${String(height)}:`).join(''))
+          .digest('hex')
+
+  const busiest = (): string[] =>
+    [...chain.history]
+      .sort(([, one], [, other]) => other.length - one.length)
+      .slice(0, SCRIPTS)
+      .map(([script]) => script)
+
+  const hashOf = (script: string): string => electrumHashOf(Buffer.from(script, 'hex'))
+
+  /** A client that knows the statuses of scripts by their hashes. */
+  class Wallet {
+    readonly known = new Map<string, string | null>()
+    readonly tips: { height: number; hex: string }[] = []
+    private constructor(readonly client: ElectrumClient) {}
+
+    static async connect(hashes: readonly string[]): Promise<Wallet> {
+      const wallet = new Wallet(await ElectrumClient.connect(pipeline.electrumAddress))
+      const { client } = wallet
+      await client.result('server.version', 'test', ['1.4', '1.6'])
+      wallet.tips.push(
+        (await client.result('blockchain.headers.subscribe')) as { height: number; hex: string },
+      )
+      // All lines in one packet.
+      const answers = hashes.map(async (hash) =>
+        wallet.known.set(
+          hash,
+          (await client.result('blockchain.scripthash.subscribe', hash)) as string | null,
+        ),
+      )
+      await Promise.all(answers)
+      return wallet
+    }
+
+    /** Takes the messages that came. @throws for a message that says nothing new. */
+    take(): void {
+      for (const message of this.client.others.splice(0) as ElectrumMessage[]) {
+        const [first, status] = message.params ?? []
+        if (message.method === 'blockchain.headers.subscribe') {
+          this.tips.push(first as { height: number; hex: string })
+          continue
+        }
+        expect(message.method).toBe('blockchain.scripthash.subscribe')
+        expect(this.known.get(first as string), 'an unchanged status').not.toBe(status)
+        this.known.set(first as string, status as string | null)
+      }
+    }
+  }
+
+  it('keeps subscribers up to date through reorganisations, and agrees with a naive index', async () => {
+    const scripts = busiest()
+    const hashes = [...scripts.map(hashOf), UNSEEN]
+    const wallet = await Wallet.connect(hashes)
+
+    const check = async (each: Wallet): Promise<void> => {
+      const mempool = await mempoolOf()
+      const expected = new Map<string, string | null>([[UNSEEN, null]])
+      const requests = []
+      const answers: unknown[] = []
+      for (const script of scripts) {
+        const rows = chain.history.get(script) ?? []
+        const unconfirmed = mempool.get(script) ?? []
+        expected.set(hashOf(script), statusOf([...rows, ...unconfirmed]))
+        const history = [
+          ...rows.map(({ txid, height }) => ({ tx_hash: txid, height })),
+          ...unconfirmed.map(({ txid, height, fee }) => ({ tx_hash: txid, height, fee })),
+        ]
+        const change = unconfirmed.reduce((sum, tx) => sum + tx.change, 0n)
+        const balance = { confirmed: Number(chain.balance(script)), unconfirmed: Number(change) }
+        for (const [method, answer] of [
+          ['get_history', history],
+          ['get_balance', balance],
+        ] as const) {
+          requests.push({
+            id: `m/${String(requests.length)}`,
+            method: `blockchain.scripthash.${method}`,
+            params: { scripthash: hashOf(script) },
+          })
+          answers.push(answer)
+        }
+      }
+      await until(
+        'the statuses are those of a naive index',
+        () => {
+          each.take()
+          return [...expected].every(([hash, status]) => each.known.get(hash) === status)
+        },
+        60_000,
+      )
+      const { client } = each
+      client.send(`${JSON.stringify(requests)}\n`)
+      const batch = await until('the batch is answered', () =>
+        client.others.find((one) => Array.isArray(one)),
+      )
+      client.others.splice(client.others.indexOf(batch), 1)
+      const results = new Map(
+        (batch as ElectrumMessage[]).map(({ id, result, error }) => [id, error ?? result]),
+      )
+      for (const [index, answer] of answers.entries())
+        expect(results.get(`m/${String(index)}`), JSON.stringify(requests[index])).toEqual(answer)
+      await until('the client has the tip', () => {
+        each.take()
+        return each.tips.at(-1)?.height === node.chain.tip.height
+      })
+      expect(each.tips.at(-1)?.hex).toBe(await callNode(node, 'getblockheader', node.chain.tip.hash, false))
+    }
+
+    await check(wallet)
+    for (const depth of [1, 2, FINALITY + 3, 1]) {
+      node.simulation.enter(8)
+      node.simulation.replace(2)
+      await level()
+      await check(wallet)
+      node.simulation.reorg(depth)
+      await level()
+      await check(wallet)
+      node.simulation.enter(3)
+      node.simulation.mine({ blocks: 2 })
+      await level()
+      await check(wallet)
+      const again = await Wallet.connect(hashes)
+      await check(again)
+      again.client.close()
+    }
+    node.simulation.tipBack(2)
+    await level()
+    await check(wallet)
+    wallet.client.close()
+  })
+})
+
+describe('a connection of the Electrum protocol', () => {
+  let node: Simnode
+  let pipeline: Pipeline
+
+  beforeAll(async () => {
+    node = await startSimnode({ seed: 'connection', blocks: 30 })
+    const explorer = { auditEveryMs: 0, electrumPort: 0 }
+    pipeline = await Pipeline.start({ nodeUrl: node.url, engineUrl: inject('engineUrl'), explorer })
+    await pipeline.level({ tip: node.chain.tip.hash })
+  })
+  afterAll(async () => {
+    await pipeline.close()
+    await node.close()
+  })
+
+  it('answers a thousand lines of one packet', async () => {
+    const client = await ElectrumClient.connect(pipeline.electrumAddress)
+    client.socket.cork()
+    const answers = Array.from({ length: 1_000 }, (_, index) =>
+      client.result('blockchain.transaction.id_from_pos', index % 30, 0),
+    )
+    client.socket.uncork()
+    const txids = (await Promise.all(answers)) as string[]
+    expect(txids[31]).toBe(txids[1])
+    expect(new Set(txids).size).toBe(30)
+    client.close()
+  })
+
+  it('ends after a line of more than a million bytes, with an error', async () => {
+    const client = await ElectrumClient.connect(pipeline.electrumAddress)
+    client.send('x'.repeat(1_000_001))
+    await until('the connection ends', () => client.isClosed)
+    expect(client.others).toMatchObject([{ id: null, error: { code: -32_600 } }])
+  })
+
+  it('does not send transactions unless the operator allows it', async () => {
+    const client = await ElectrumClient.connect(pipeline.electrumAddress)
+    const { error } = await client.call('blockchain.transaction.broadcast', ['00'])
+    expect(error).toMatchObject({ code: 1, message: expect.stringContaining('BROADCAST=true') as string })
+    client.close()
+  })
+
+  it('is counted no more after its end', async () => {
+    const client = await ElectrumClient.connect(pipeline.electrumAddress)
+    await client.result('blockchain.scripthash.subscribe', UNSEEN)
+    await client.result('blockchain.headers.subscribe')
+    client.close()
+    await until('the connection is counted no more', async () =>
+      (await (await fetch(`${pipeline.url}/metrics`)).text()).includes('headwater_electrum_clients 0'),
+    )
+  })
+})
