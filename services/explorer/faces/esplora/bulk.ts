@@ -5,7 +5,7 @@ import type { BlockTx } from '../../core/tables/lookups.js'
 import { hashIn, numberIn, scriptOfAddress, scriptOfScriptHash, text } from './arguments.js'
 import { emptyList, listOf, MAX_UNCONFIRMED } from './addresses.js'
 import { PAGE, pageBelowPlace, placeOf } from './histories.js'
-import { spendOfOutpoint, spendsOrNothing } from './outspends.js'
+import { spendOfOutpoint, spendsIfKnown, UNSPENT } from './outspends.js'
 import { transactionsOfBlocks, unconfirmed } from './transaction-rows.js'
 
 /** The limits of the numbers of transactions and of scripts in one request. */
@@ -22,13 +22,29 @@ function assertAtMost(items: readonly unknown[], most: number): void {
   if (items.length > most) throw new BadArgument(`At most ${String(most)} items are allowed`)
 }
 
-/** Returns lists of spends as JSON. */
-async function spendLists(context: ReadContext, txids: readonly string[]) {
-  assertAtMost(txids, MOST.txids)
-  const items: string[] = []
-  for (const txid of txids.map(hashIn)) items.push(await spendsOrNothing(txid, context))
-  return listOf(items)
+/**
+ * Returns JSON items as a list: as an object if one of them says of something unknown that nothing spends it, for `emptyFrom`.
+ * @param items the JSON of each, undefined for something unknown.
+ * @param unknown the JSON of something unknown.
+ */
+function answerOf(items: readonly (string | undefined)[], unknown: string): ReturnType<typeof listOf> {
+  const list = items.map((item) => item ?? unknown)
+  return items.includes(undefined) ? list.map((item) => JSON.parse(item) as unknown) : listOf(list)
 }
+
+async function spendLists(
+  context: ReadContext,
+  txids: readonly string[],
+): Promise<ReturnType<typeof listOf>> {
+  assertAtMost(txids, MOST.txids)
+  const items: (string | undefined)[] = []
+  for (const txid of txids.map(hashIn)) items.push(await spendsIfKnown(txid, context))
+  return answerOf(items, '[]')
+}
+
+/** Implements `emptyFrom` for lists with something unknown, which are objects: a block at any height may contain it. */
+const withUnknown = (_: unknown, items: readonly unknown[]): number | undefined =>
+  items.length === 0 ? undefined : 0
 
 const splitOf = (txids: string): string[] => txids.split(',').filter((txid) => txid !== '')
 
@@ -39,6 +55,7 @@ export const outspendsOfTxs = declareRead({
   args: { txids: text('txids, separated by commas') },
   answer: Type.Array(Type.Unknown()),
   cost: ({ txids }) => costOf(splitOf(txids)),
+  emptyFrom: withUnknown,
   resolve: (context, { txids }) => spendLists(context, splitOf(txids)),
 })
 
@@ -50,6 +67,7 @@ export const outspendsByTxid = declareRead({
   args: { items: listed('txid') },
   answer: Type.Array(Type.Unknown()),
   cost: ({ items }) => costOf(items),
+  emptyFrom: withUnknown,
   resolve: (context, { items }) => spendLists(context, items),
 })
 
@@ -61,13 +79,15 @@ export const outspendsByOutpoint = declareRead({
   args: { items: listed('outpoint, txid:vout') },
   answer: Type.Array(Type.Unknown()),
   cost: ({ items }) => costOf(items),
+  emptyFrom: withUnknown,
   async resolve(context, { items }) {
     assertAtMost(items, MOST.outpoints)
     const outpoints = items.map((item) => {
       const [txid = '', vout = ''] = item.split(':')
       return [hashIn(txid), numberIn(vout)] as const
     })
-    return listOf(await Promise.all(outpoints.map(([txid, vout]) => spendOfOutpoint(txid, vout, context))))
+    const spends = await Promise.all(outpoints.map(([txid, vout]) => spendOfOutpoint(txid, vout, context)))
+    return answerOf(spends, UNSPENT)
   },
 })
 

@@ -18,7 +18,8 @@ import { hashIn, numberIn, text } from './arguments.js'
 import { statusAt } from './transaction-rows.js'
 import { UNCONFIRMED } from './transaction-json.js'
 
-const UNSPENT = '{"spent":false}'
+/** The answer for an output that nothing spends. */
+export const UNSPENT = '{"spent":false}'
 /** About the characters of an item of a list of spends. */
 const CHARACTERS = 300
 
@@ -36,7 +37,7 @@ function unconfirmedSpend(outpoint: string, { mempool }: Pick<ReadContext, 'memp
 }
 
 /** Returns the spends of the outputs of a transaction as JSON, one for each output. @throws NotFound. */
-export async function spendsOf(txid: string, context: ReadContext): Promise<readonly string[]> {
+async function spendsOf(txid: string, context: ReadContext): Promise<readonly string[]> {
   const { tables, chain, validity, size } = context
   const match = await findTransaction(txid, context, (key) =>
     transactionByTxid(tables, chain.blocks, key, NO_WITNESS),
@@ -124,17 +125,22 @@ async function spendOf(
   }
 }
 
-/** Returns the spends of the outputs of a transaction, or nothing if it is not known. */
-export async function spendsOrNothing(txid: string, context: ReadContext): Promise<string> {
+/** Returns the spends of the outputs of a transaction as JSON; undefined if it is not known. */
+export async function spendsIfKnown(txid: string, context: ReadContext): Promise<string | undefined> {
   try {
     return `[${(await spendsOf(txid, context)).join(',')}]`
   } catch (error) {
-    if (error instanceof NotFound) return '[]'
+    if (error instanceof NotFound) return undefined
     throw error
   }
 }
 
-/** Returns the spend of an output as JSON. */
-export async function spendOfOutpoint(txid: string, vout: number, context: ReadContext): Promise<string> {
-  return spendJson((await spendOf(txid, vout, context)).spends)
+/** Returns the spend of an output as JSON; undefined if its transaction is not known. */
+export async function spendOfOutpoint(
+  txid: string,
+  vout: number,
+  context: ReadContext,
+): Promise<string | undefined> {
+  const { spends, isKnown } = await spendOf(txid, vout, context)
+  return isKnown ? spendJson(spends) : undefined
 }
