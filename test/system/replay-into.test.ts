@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { Database } from '../../pipelines/tables/clickhouse.js'
 import { latestHead } from '../../pipelines/tables/head.js'
@@ -16,8 +17,10 @@ import { until } from '../harness/until.js'
 import { FeedClient } from '../services/explorer/feed-client.js'
 import { pathsOfReads, type ReadPath } from '../services/explorer/read-paths.js'
 
-/** Seven batches of the backfill, so that a replay can be killed between its first head and its last. */
-const BLOCKS = 700
+/** Five batches of the backfill, so that a replay can be killed between its first head and its last. */
+const BLOCKS = 500
+/** Reads and steps share the processors with the replays: without pauses they would use most of their time. */
+const [READ_EVERY_MS, STEP_EVERY_MS] = [10, 100]
 const DEPTH = 12
 /**
  * Answers that depend on the chain alone are compared at every moment; those that depend on the mempool if both have
@@ -87,7 +90,7 @@ describe('replay --into, under blocks, reorganisations and readers', () => {
     await until('the explorer is level', async () => (await ask('/stats/summary')).tip === tip)
     feed = await FeedClient.connect(explorerUrl, '/ws')
     for (const channel of ['blocks', 'reorgs']) await feed.subscribe(channel)
-    paths = await pathsOfReads((path) => clean.get(path), BLOCKS)
+    paths = await pathsOfReads((path) => clean.get(path), BLOCKS, { answered: 1, refused: 0 })
     reading = read()
   })
 
@@ -107,11 +110,12 @@ describe('replay --into, under blocks, reorganisations and readers', () => {
 
   const ask = (path: string): ReturnType<typeof getAnswer> => getAnswer(`${explorerUrl}/api/v1${path}`)
 
-  /** Reads every declared read in turn, without pause. */
+  /** Reads every declared read in turn, all the time. */
   async function read(): Promise<void> {
     let height = 0
     for (; !isOver; rounds++) {
       for (const { read: each, path } of paths) {
+        await sleep(READ_EVERY_MS)
         const answer = await ask(path).catch((error: unknown) => error as Error)
         if (isOver) return
         if (answer instanceof Error) {
@@ -155,7 +159,10 @@ describe('replay --into, under blocks, reorganisations and readers', () => {
   let steps = 0
 
   async function liveUntil(done: () => boolean, least = 1): Promise<void> {
-    for (let made = 0; made < least || !done(); made++) await step(++steps)
+    for (let made = 0; made < least || !done(); made++) {
+      await step(++steps)
+      await sleep(STEP_EVERY_MS)
+    }
   }
 
   /**
@@ -163,6 +170,11 @@ describe('replay --into, under blocks, reorganisations and readers', () => {
    * time.
    */
   async function settle(): Promise<void> {
+    // First by one path: to read all of them meanwhile would delay the explorer.
+    const tipOf = async (answer: ReturnType<typeof getAnswer>) => (await answer).tip
+    await until('both show the same tip', async () => {
+      return (await tipOf(ask('/blocks/tip'))) === (await tipOf(clean.get('/blocks/tip')))
+    })
     await Promise.all(
       paths.map(async ({ read: each, path }) => {
         if (each.fresh === 'live' || each.fresh === 'outside') return
@@ -242,7 +254,7 @@ describe('replay --into, under blocks, reorganisations and readers', () => {
     await until('it has ended', () => refused.ended)
     expect(refused.child.exitCode).toBe(2)
     expect(refused.errors).toContain("got 'no-name'")
-    await expectNoFault(300)
+    await expectNoFault(150)
   })
 
   it('it switches again, and the replaced database can be dropped before an explorer has noticed', async () => {
@@ -267,7 +279,7 @@ describe('replay --into, under blocks, reorganisations and readers', () => {
     await liveUntil(() => true, 4)
     await settle()
     mayBeBehind = false
-    await expectNoFault(300)
+    await expectNoFault(150)
   })
 
   it('the feed was numbered without a gap, also after a restart, which finds the new database', async () => {

@@ -4,7 +4,10 @@ import type { Answer } from '../../harness/pipeline.js'
 import { edgesOf, isInPath, isInUrl, pathOf } from './edges.js'
 
 /** The number of paths of each read that lead to an answer, and of those that do not. */
-const PATHS_PER_READ = 2
+interface Numbers {
+  readonly answered: number
+  readonly refused: number
+}
 
 /** A read, and one of its paths below /api/v1. */
 export interface ReadPath {
@@ -17,11 +20,13 @@ export interface ReadPath {
  * not found.
  * @param get of an explorer that has indexed the chain.
  * @param height of a block of the chain.
+ * @param numbers fewer where all paths are read again and again.
  * @throws Error if a read answers nothing.
  */
 export async function pathsOfReads(
   get: (path: string) => Promise<Answer>,
   height: number,
+  numbers: Numbers = { answered: 2, refused: 1 },
 ): Promise<ReadPath[]> {
   const { body } = await get('/txs/recent')
   const recent = body.items as { txid: string; outputs: { addresses: { address: string }[] }[] }[]
@@ -35,10 +40,10 @@ export async function pathsOfReads(
     for (const path of new Set(candidates(read, known))) {
       const isGood = (await get(path)).status === 200
       found[isGood ? 'good' : 'other'].push(path)
-      if (found.good.length >= PATHS_PER_READ) break
+      if (found.good.length >= numbers.answered) break
     }
     if (found.good.length === 0 && read.name !== 'label') throw new Error(`${read.name} answers nothing`)
-    for (const path of [...found.good, ...found.other.slice(0, 1)]) paths.push({ read, path })
+    for (const path of [...found.good, ...found.other.slice(0, numbers.refused)]) paths.push({ read, path })
   }
   return paths
 }
