@@ -11,7 +11,7 @@ const IS_WHOLE = process.env['RECORDING_EVERY_FRAME'] === '1'
 /** In CI, three of the nine reorganisations are compared, and a few addresses of each compared frame. */
 const REORGS_PER_COMPARED = IS_WHOLE ? 1 : 4
 const MAX_ADDRESSES = IS_WHOLE ? Number.POSITIVE_INFINITY : 12
-const READER_PAUSE_MS = 5
+const READER_PAUSE_MS = 20
 
 /**
  * Reads all the time while the chain is indexed, and compares each answer with the figures of the tip that it names.
