@@ -104,25 +104,25 @@ describe.skipIf(MODEL === undefined)('the retrieval worker with its model', () =
     await ready(first.client, 1)
     const { checksum } = await modelIn(MODEL!)
     const kept = await until('it is on disk', () => readArtefact(indexFolder(folder), checksum))
-    for (let page = 0; page < 20; page++)
+    for (let page = 0; page < 10; page++)
       await writeFile(join(content, `page-${String(page)}.md`), generatedPage(page, 10))
     await until('it makes the new one', async () => (await first.client.status({})).indexStale)
     expect((await first.client.search({ query: 'greedy clients' })).pages[0]?.url).toBe('/limits')
     await first.worker.kill()
     expect((await readArtefact(indexFolder(folder), checksum))?.content).toBe(kept.content)
     const second = await start()
-    await ready(second.client, 201)
+    await ready(second.client, 101)
     const grown = await until('it is on disk', async () => {
       const artefact = await readArtefact(indexFolder(folder), checksum)
       return artefact?.content === kept.content ? undefined : artefact
     })
-    expect(grown.chunks).toHaveLength(201)
+    expect(grown.chunks).toHaveLength(101)
   })
 
   it('never finds a half-written index, however often it is killed', async () => {
     await bringModel()
     const { checksum } = await modelIn(MODEL!)
-    for (let round = 0; round < 4; round++) {
+    for (let round = 0; round < 3; round++) {
       await write('page', 'Page', `Text of round ${String(round)}.`)
       const before = await readFile(join(indexFolder(folder), 'current'), 'utf8').catch(() => '')
       const { worker, client } = await start()
