@@ -1,4 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Nodes } from 'mdast'
 import remarkGfm from 'remark-gfm'
@@ -14,7 +16,8 @@ import { IS_WHOLE } from '../harness/whole.js'
 /** The documentation of the AI SDK, as its package contains it: a site that was written for other software. */
 const SITE = join('node_modules', 'ai', 'docs')
 
-/** In CI, the words of every third page are compared. */
+/** In CI, the folder with almost half of the pages is left out, and the words of every third page are compared. */
+const LEFT_OUT = IS_WHOLE ? undefined : '07-reference'
 const ONE_IN = IS_WHOLE ? 1 : 3
 
 /** Properties that say how a component looks, or where it leads. */
@@ -65,21 +68,28 @@ function textsOf(source: string): string[] {
 describe('a site that was written for other software', () => {
   const files = readdirSync(SITE, { recursive: true })
     .map(String)
-    .filter((file) => file.endsWith('.mdx'))
+    .filter((file) => file.endsWith('.mdx') && file.split('/')[0] !== LEFT_OUT)
+  let folder: string
   let content: Content
 
   beforeAll(async () => {
     const quiet = () => undefined
-    content = await openContent(SITE, { logger: { debug: quiet, info: quiet, warn: quiet, error: quiet } })
+    folder = await mkdtemp(join(tmpdir(), 'headwater-foreign-'))
+    await cp(SITE, folder, {
+      recursive: true,
+      filter: (path) => LEFT_OUT === undefined || path !== join(SITE, LEFT_OUT),
+    })
+    content = await openContent(folder, { logger: { debug: quiet, info: quiet, warn: quiet, error: quiet } })
     await until('all pages are read', () => content.pages().length === files.length)
   })
 
-  afterAll(() => {
+  afterAll(async () => {
     content.close()
+    await rm(folder, { recursive: true, force: true })
   })
 
   it('has a page for each file, and no errors', () => {
-    expect(files.length).toBeGreaterThan(200)
+    expect(files.length).toBeGreaterThan(IS_WHOLE ? 200 : 100)
     expect(content.errors()).toEqual([])
     expect(content.pages().filter(({ title }) => title === '')).toEqual([])
   })
@@ -104,14 +114,14 @@ describe('a site that was written for other software', () => {
     expect(findings.filter(({ kind }) => kind !== 'link')).toEqual([])
     const unresolved = findings.map(({ message }) => message)
     const pages = unresolved.filter((message) => message.endsWith('leads to no page'))
-    expect(
-      pages.filter((message) => !ELSEWHERE.test(message) && !MOVED.test(message.split(' ')[0]!)),
-    ).toEqual([])
+    const isLeftOut = (message: string) => LEFT_OUT !== undefined && /^\S*\breference\//.test(message)
+    const lost = pages.filter((message) => !ELSEWHERE.test(message) && !isLeftOut(message))
+    expect(lost.filter((message) => !MOVED.test(message.split(' ')[0]!))).toEqual([])
     // The site makes ids for the rows of its tables, and some headings were renamed.
     const headings = unresolved.filter((message) => message.includes('leads to no heading'))
     expect(headings.length).toBe(unresolved.length - pages.length)
     const linked = content.pages().flatMap(({ markdown }) => markdown.match(/\]\(\/0\d-/g) ?? [])
-    expect(linked.length).toBeGreaterThan(500)
+    expect(linked.length).toBeGreaterThan(IS_WHOLE ? 500 : 200)
     expect(headings.length).toBeLessThan(linked.length / 10)
   })
 })
