@@ -8,7 +8,7 @@ import { Disk } from '../chaos/disk.js'
 import { ServiceProcess } from '../harness/processes.js'
 import { until } from '../harness/until.js'
 
-const PAGES = 40
+const PAGES = 24
 
 let folder: string
 let content: string
