@@ -2,11 +2,12 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { audit } from '../../pipelines/audit/audit.js'
 import { CHECKS } from '../../pipelines/audit/checks.js'
-import { scriptHash } from '../../pipelines/chain/script.js'
+import { electrumHashOf, scriptHash } from '../../pipelines/chain/script.js'
 import { replay } from '../../pipelines/materialize/rebuild/replay.js'
 import { NodeClient } from '../../pipelines/node/client.js'
 import { loadChainView } from '../../pipelines/tables/chain-view.js'
 import { latestHead } from '../../pipelines/tables/head.js'
+import { MAX_SCRIPT_NAME } from '../../services/explorer/core/reads/arguments.js'
 import { type RecordedNode, startRecordedNode } from '../../services/recorded-node/node.js'
 import { expectSameRows } from '../harness/clean-index.js'
 import { NaiveChain } from '../harness/naive-chain.js'
@@ -157,6 +158,14 @@ describe('the recording of Bitcoin Core', () => {
     for (const [script, { balance, utxos: unspent }] of Object.entries(oracles.scripts ?? {})) {
       const totals = { balance: baseUnits(balance).toString(), unspent }
       expect(await totalsOf(pipeline, script), script).toMatchObject(totals)
+      // By its script hash as in Electrum, and whole unless it is too long for a URL.
+      const bytes = Buffer.from(script, 'hex')
+      for (const name of [electrumHashOf(bytes), ...(script.length <= MAX_SCRIPT_NAME ? [script] : [])])
+        expect(await get(`/address/${name}`), name).toMatchObject({
+          balance: totals.balance,
+          unspent_count: unspent,
+          scripthash: electrumHashOf(bytes),
+        })
     }
   })
 
