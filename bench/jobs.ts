@@ -91,7 +91,7 @@ export const JOBS: readonly Job[] = [
   test('answers without a language model to judged questions', { JUDGED_ANSWERS: '1' }, 'answers'),
   test('answers from memory during 50 reorganisations', { CACHED_ANSWERS_REORGS: '50' }, 'cached-answers'),
   test(
-    'whole tests of which CI runs a part: controls of chaos, a reorganisation of 400 blocks, statistics of every recorded one, shards, failover, a foreign site, a second database on Kafka',
+    'whole tests of which CI runs a part: controls of chaos, a reorganisation of 400 blocks, statistics of every recorded one, shards, failover, a foreign site, every page, a second database on Kafka',
     { WHOLE_TESTS: '1' },
     'chaos',
     'kafka-materializers',
@@ -102,6 +102,7 @@ export const JOBS: readonly Job[] = [
     'shards',
     'failover',
     'foreign-site',
+    'pages',
   ),
   {
     name: 'crashes: 50 rounds of killed processes',
@@ -120,5 +121,10 @@ export const JOBS: readonly Job[] = [
     { REBALANCE_SECONDS: '600' },
     'kafka-materializers',
   ),
-  test('the recording, every frame, while it is read', { RECORDING_EVERY_FRAME: '1' }, 'recording'),
+  test(
+    'the recordings, every frame, while one is read',
+    { RECORDING_EVERY_FRAME: '1' },
+    'recording',
+    'bitcoin-recording',
+  ),
 ]

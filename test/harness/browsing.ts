@@ -1,4 +1,10 @@
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Page,
+} from 'playwright-core'
 import { expect } from 'vitest'
 import { CHROMIUM } from './chromium.js'
 
@@ -10,9 +16,11 @@ export const PHONE: BrowserContextOptions = {
   hasTouch: true,
 }
 
-/** Opens pages of an explorer as readers do: each in a browser context of its own. */
+/** Opens pages of an explorer as readers do. */
 export class Browsing {
   readonly #errors: string[] = []
+  /** The context of pages that are opened at a desk: a new context for each takes a process of Chromium, and loads all files again. */
+  #desk: BrowserContext | undefined
 
   private constructor(
     readonly browser: Browser,
@@ -34,8 +42,7 @@ export class Browsing {
     base = this.url,
     prepare?: (page: Page) => Promise<void>,
   ): Promise<Page> {
-    const context = await this.browser.newContext(options)
-    const page = await context.newPage()
+    const page = await (await this.#contextFor(options)).newPage()
     const errors = this.#errors
     errors.length = 0
     page.on('request', (request) => {
@@ -55,7 +62,14 @@ export class Browsing {
   async done(page: Page): Promise<void> {
     expect(this.#errors).toEqual([])
     expect(await page.evaluate('window.hacked')).toBeUndefined()
-    await page.context().close()
+    if (page.context() === this.#desk) await page.close()
+    else await page.context().close()
+  }
+
+  /** Returns the context of all pages with the default options, and a new one for others. */
+  async #contextFor(options: BrowserContextOptions): Promise<BrowserContext> {
+    if (options !== DESK) return this.browser.newContext(options)
+    return (this.#desk ??= await this.browser.newContext(DESK))
   }
 
   async close(): Promise<void> {
