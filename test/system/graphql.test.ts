@@ -239,7 +239,7 @@ describe('GraphQL of the recorded chain', () => {
         added++
         await pipeline.level()
       }
-    } while (after !== null && heights.length < 600)
+    } while (after !== null && heights.length < 300)
     expect(added).toBeGreaterThan(10)
     expect(restarts).toBeLessThan(3)
     expect(heights).toEqual(Array.from({ length: heights.length }, (_, index) => Number(heights[0]) - index))
