@@ -78,7 +78,6 @@ export const de: Messages = {
     unconfirmed: 'Unbestätigt',
     dilithium: 'Dilithium',
     coinbase: 'Neue Münzen',
-    noAddress: 'Ohne Adresse',
     copy: 'Kopieren',
     copied: 'Kopiert',
     first: 'Anfang',
@@ -313,8 +312,9 @@ export const de: Messages = {
   },
   large: {
     title: 'Große Transaktionen',
-    about: 'Transaktionen, die mehr als 1.000 Münzen an andere Eigentümer bewegen; unbestätigte zuerst.',
-    none: 'Keine Transaktion bewegt mehr als 1.000 Münzen.',
+    about: (least: string) =>
+      `Transaktionen, die mehr als ${least} an andere Eigentümer bewegen; unbestätigte zuerst.`,
+    none: (least: string) => `Keine Transaktion bewegt mehr als ${least}.`,
   },
   status: {
     title: 'Zustand',

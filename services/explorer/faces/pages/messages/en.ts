@@ -71,7 +71,6 @@ export const en = {
     unconfirmed: 'Unconfirmed',
     dilithium: 'Dilithium',
     coinbase: 'New coins',
-    noAddress: 'No address',
     copy: 'Copy',
     copied: 'Copied',
     first: 'First',
@@ -304,8 +303,9 @@ export const en = {
   },
   large: {
     title: 'Large transactions',
-    about: 'Transactions that move more than 1,000 coins to other owners; unconfirmed ones first.',
-    none: 'No transaction moves more than 1,000 coins.',
+    about: (least: string) =>
+      `Transactions that move more than ${least} to other owners; unconfirmed ones first.`,
+    none: (least: string) => `No transaction moves more than ${least}.`,
   },
   status: {
     title: 'Status',

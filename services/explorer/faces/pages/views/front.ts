@@ -4,7 +4,7 @@ import type { Static } from '@sinclair/typebox'
 import { blocks } from '../../../core/reads/chain/blocks.js'
 import { mempoolBlocks } from '../../../core/reads/mempool/fees.js'
 import { mempoolSummary, mempoolTransactions } from '../../../core/reads/mempool/mempool.js'
-import { briefWhaleAlerts } from '../../../core/reads/mempool/whales.js'
+import { briefWhaleAlerts, WHALE_VALUE } from '../../../core/reads/mempool/whales.js'
 import { miningRetarget, networkHashrate } from '../../../core/reads/statistics/mining.js'
 import { dilithium, summary, supply } from '../../../core/reads/statistics/statistics.js'
 import type { ProjectedBlock, Retarget, StatsSummary } from '../../../core/reads/shapes.js'
@@ -91,7 +91,9 @@ export const front = declarePage({
       </div>
       ${section(
         t.front.large,
-        large.items.length === 0 ? empty(t.large.none) : largeTable(page, t.front.large, large.items),
+        large.items.length === 0
+          ? empty(t.large.none(f.plainAmount(String(WHALE_VALUE))))
+          : largeTable(page, t.front.large, large.items),
         { href: to('/large'), text: t.words.all },
       )}`
     return { title: t.front.title, body, channels: ['mempool', 'stats'], json: '/stats/summary' }

@@ -3,6 +3,7 @@ import { exposure } from '../../../core/reads/statistics/exposure.js'
 import { dilithium } from '../../../core/reads/statistics/statistics.js'
 import { chart } from '../components/chart.js'
 import { badge, heading, section, share, stat, stats } from '../components/elements.js'
+import { scriptName } from '../components/scripts.js'
 import { table } from '../components/table.js'
 import { declarePage, type PageContext } from '../page.js'
 import { adoption, exposed } from '../series.js'
@@ -59,8 +60,8 @@ async function exposureOf(page: PageContext): Promise<Html> {
   const rows = now.types.map((type) => ({
     id: `s-${String(type.script_type)}`,
     cells: [
-      html`<code>${String(type.script_type)}</code>
-        ${badge(BADGES[type.protection], q.protections[type.protection])}`,
+      html`${typeName(page, String(type.script_type))}
+      ${badge(BADGES[type.protection], q.protections[type.protection])}`,
       f.amount(type.value),
       html`${f.percent(type.percentage)}${share(Number(type.percentage))}`,
       f.amount(type.exposed),
@@ -79,4 +80,10 @@ async function exposureOf(page: PageContext): Promise<Html> {
     stat(q.protections.unknown, f.amount(now.unknown)),
   ])}
   ${section(q.values, table(q.values, columns, rows))} ${section(q.exposureOverTime, chart(page, overTime))}`
+}
+
+/** Returns the node's name of a type, and the name that other pages use, if it is another. */
+function typeName(page: PageContext, type: string): Html {
+  const name = scriptName(page, { script_type: type })
+  return name === type ? html`<code>${type}</code>` : html`${name} <code>${type}</code>`
 }

@@ -45,6 +45,18 @@ describe('the exposure of a chain with Dilithium signatures', () => {
     return answer.body
   }
 
+  it('is on a page that names scripts without an address as other pages do, and units', async () => {
+    await pipeline.level({ tip: chain.tip.hash })
+    const page = async (path: string): Promise<string> => {
+      const answer = await fetch(pipeline.url + path, { headers: { accept: 'text/html' } })
+      return (await answer.text()).replaceAll(/\s+/g, ' ')
+    }
+    const quantum = await page('/quantum')
+    expect(quantum).toContain('P2PK <code>pubkey</code>')
+    expect(quantum).not.toContain('No address')
+    expect(await page('/large')).toContain('move more than 1,000 BTQ to other owners')
+  })
+
   async function expectExposure(): Promise<void> {
     await pipeline.level({ tip: chain.tip.hash })
     const naive = new NaiveExposure(hasSpentDilithium)

@@ -1,6 +1,6 @@
 import { html } from '../../../../../design/html.js'
 import { limit } from '../../../../core/reads/arguments.js'
-import { briefWhaleAlerts } from '../../../../core/reads/mempool/whales.js'
+import { briefWhaleAlerts, WHALE_VALUE } from '../../../../core/reads/mempool/whales.js'
 import { empty, heading } from '../../components/elements.js'
 import { largeTable } from '../../components/transactions.js'
 import { declarePage } from '../../page.js'
@@ -10,10 +10,12 @@ export const large = declarePage({
   path: '/large',
   args: { limit: limit(50, 100) },
   async view(page, { limit }) {
-    const { t, read } = page
+    const { t, f, read } = page
+    const least = f.plainAmount(String(WHALE_VALUE))
+    const about = t.large.about(least)
     const { items } = await read(briefWhaleAlerts, { limit })
-    const body = html`${heading(t.large.title, t.large.about)}
-    ${items.length === 0 ? empty(t.large.none) : largeTable(page, t.large.title, items)}`
-    return { ...t.large, body, channels: ['whale-alerts'], json: '/whale-alerts' }
+    const body = html`${heading(t.large.title, about)}
+    ${items.length === 0 ? empty(t.large.none(least)) : largeTable(page, t.large.title, items)}`
+    return { title: t.large.title, about, body, channels: ['whale-alerts'], json: '/whale-alerts' }
   },
 })
