@@ -15,6 +15,7 @@ import { parseTx, vsizeOf, weightOf } from '../../chain/transaction.js'
 import type { EventLog } from '../../log/port.js'
 import { messageIn, recordsOf } from '../../log/records.js'
 import type { MempoolTx } from '../../mempool/mempool-tx.js'
+import { gapsOf } from '../../node/gaps.js'
 import { isDownloading } from '../../node/initial-download.js'
 import type { NodeChainInfo, NodeMempoolInfo } from '../../node/replies.js'
 import { MAX_BATCH_BYTES, type ChainWriter } from '../chain/chain-writer.js'
@@ -63,6 +64,7 @@ export class NodeWriter {
       pollIntervalMs,
       relayFees: relayFeesOf(fees),
       initialDownload: isDownloading(info),
+      gaps: gapsOf(info, fees),
       ...(info.headers === undefined ? {} : { headerHeight: info.headers }),
     }
     await this.#append(undefined, [{ case: 'heartbeat', value }])

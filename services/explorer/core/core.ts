@@ -36,6 +36,8 @@ export interface Core {
   readonly health: () => Health
   /** Returns the parts of the log's topics that are not processed yet. */
   readonly lags: () => Promise<readonly Lag[]>
+  /** Returns what the replies of the node lack that other versions have, each with its consequence. */
+  readonly nodeGaps: () => readonly string[]
   readonly logger: Logger
   /** Counts and logs an error that is no failure of a request. @param what the route or method, for the log. */
   readonly defect: (error: unknown, what: string) => void

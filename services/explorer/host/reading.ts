@@ -87,6 +87,7 @@ export function readingOf(
         : undefined,
     health: () => member?.healthOf(ownHealth()) ?? ownHealth(),
     lags: () => consumerLags(log, { committed: heads.next - 1, node: mempool.next - 1 }),
+    nodeGaps: () => state.node?.gaps ?? [],
     logger,
     defect: (error, what) => {
       metrics.defect('http')

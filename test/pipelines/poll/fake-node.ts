@@ -37,6 +37,8 @@ export class FakeNode {
   transactionsUpTo: ((block: FakeBlock) => number) | undefined
   /** Number of the version of Bitcoin Core. */
   version = 280100
+  /** The rest of the name of the version, after that of Bitcoin Core. */
+  variant = ''
   readonly mempool = new Map<string, { tx: FakeTx; fee: number; time: number }>()
   /** The fee rates of getmempoolinfo, in coins per kvB. */
   relayFees: { mempoolminfee: number; minrelaytxfee?: number; incrementalrelayfee?: number } = {
@@ -44,6 +46,8 @@ export class FakeNode {
     minrelaytxfee: 0.00001,
     incrementalrelayfee: 0.00001,
   }
+  /** Further fields of getmempoolinfo. */
+  mempoolInfo: object = {}
   /** Every request: method and time. */
   readonly calls: { method: string; params: readonly unknown[]; at: number; auth: string | undefined }[] = []
   /** The number of calls in each request. */
@@ -169,6 +173,7 @@ export class FakeNode {
       maxmempool: 300_000_000,
       unbroadcastcount: 0,
       ...this.relayFees,
+      ...this.mempoolInfo,
     }
   }
 
@@ -192,7 +197,7 @@ export class FakeNode {
       case 'getnetworkinfo':
         return {
           version: this.version,
-          subversion: `/Satoshi:${String(this.version)}/`,
+          subversion: `/Satoshi:${String(this.version)}/${this.variant}`,
           connections: 0,
           connections_in: 0,
           connections_out: 0,

@@ -130,6 +130,41 @@ describe('the replies of other versions', () => {
     expect(lines.map(({ text }) => text)).toEqual(['following'])
   })
 
+  const chainInfo = { headers: 0, initialblockdownload: false, verificationprogress: 1, size_on_disk: 293 }
+  it.each([
+    { name: '25', version: 250_000, chain: { warnings: '' }, mempool: { fullrbf: false } },
+    { name: '26', version: 260_000, chain: { warnings: '' }, mempool: { fullrbf: false } },
+    {
+      name: '27',
+      version: 270_000,
+      chain: { warnings: 'This is a pre-release test build' },
+      mempool: { fullrbf: false },
+    },
+    { name: '28', version: 280_100, chain: { warnings: [] }, mempool: { fullrbf: true } },
+    {
+      name: 'Knots 28',
+      version: 280_100,
+      variant: 'Knots:20250305/',
+      chain: { warnings: [] },
+      mempool: {
+        fullrbf: true,
+        rbf_policy: 'always',
+        truc_policy: 'accept',
+        maxscriptsize: 1_650,
+        acceptdatacarrier: true,
+      },
+    },
+  ])('of $name are followed, and lack nothing', async ({ version, variant = '', chain, mempool }) => {
+    const { logger, lines } = recorder()
+    Object.assign(node, { version, variant, chainInfo: { ...chainInfo, ...chain }, mempoolInfo: mempool })
+    node.chain = grow(node.chain, 5)
+    await newPoller({ logger }).pollOnce()
+    expect((await applyChain(log)).chain).toHaveLength(6)
+    const beat = (await nodeEvents(log)).find(({ event }) => event.case === 'heartbeat')?.event
+    expect(beat?.value).toMatchObject({ relayFees: { minRelay: 1000n }, gaps: [] })
+    expect(lines.filter(({ text }) => text !== 'following')).toEqual([])
+  })
+
   it('that lack fields are followed, and each field is named once with its consequence', async () => {
     const { logger, lines } = recorder()
     node.relayFees = { mempoolminfee: 0.00001 }
@@ -143,6 +178,8 @@ describe('the replies of other versions', () => {
       'minrelaytxfee',
       'incrementalrelayfee',
     ])
+    const beat = (await nodeEvents(log)).findLast(({ event }) => event.case === 'heartbeat')?.event
+    expect(beat?.value).toMatchObject({ gaps })
   })
 
   it('of a node that denies getnetworkinfo do not matter', async () => {

@@ -86,6 +86,7 @@ export async function startBare(parts: Partial<BareParts> = {}): Promise<BareSer
     commands: undefined,
     health: () => ({ status: 'ok' }) as Health,
     lags: () => Promise.resolve([]),
+    nodeGaps: () => [],
     logger,
     defect: (error, what) => {
       metrics.defect('http')

@@ -7,11 +7,13 @@ export interface NodeProgress {
   readonly headerHeight?: number | undefined
   /** True while the node downloads its chain for the first time. */
   readonly isDownloading?: boolean
+  /** Fields that its replies lack and other versions have, each with its consequence. */
+  readonly gaps?: readonly string[]
 }
 
 /** Returns the progress of the node in a heartbeat. */
-export function nodeProgress({ nodeHeight, headerHeight, initialDownload }: Heartbeat): NodeProgress {
-  return { nodeHeight, headerHeight, isDownloading: initialDownload }
+export function nodeProgress({ nodeHeight, headerHeight, initialDownload, gaps }: Heartbeat): NodeProgress {
+  return { nodeHeight, headerHeight, isDownloading: initialDownload, gaps }
 }
 
 /** A heartbeat of the poller that the materializer has applied. */

@@ -333,6 +333,7 @@ export const de: Messages = {
     node: 'Höhe des Knotens',
     same: 'Derselbe neueste Block wie der Knoten',
     heartbeat: 'Letztes Lebenszeichen des Knotens',
+    gaps: 'Was dieser Version des Knotens fehlt',
     audit: 'Laufende Prüfung',
     auditAt: 'Letzte Prüfung',
     checks: 'Prüfungen',

@@ -324,6 +324,7 @@ export const en = {
     node: 'Node height',
     same: 'Same newest block as the node',
     heartbeat: 'Last heartbeat of the node',
+    gaps: 'What this version of the node lacks',
     audit: 'Continuous audit',
     auditAt: 'Last check',
     checks: 'Checks',

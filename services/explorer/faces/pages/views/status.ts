@@ -8,6 +8,7 @@ import { declarePage } from '../page.js'
 export interface StatusSource {
   health(): Health
   lags(): Promise<readonly Lag[]>
+  nodeGaps(): readonly string[]
 }
 
 /** Returns the page of the state of this explorer. It is shown without the database too. */
@@ -20,6 +21,7 @@ export const status = (source: StatusSource) =>
     async view({ t, f }) {
       const health = source.health()
       const lags = await source.lags()
+      const gaps = source.nodeGaps()
       const { audit } = health
       const isLive = health.indexerStatus === 'live'
       const isConnected = health.database === 'connected'
@@ -47,6 +49,16 @@ export const status = (source: StatusSource) =>
         [t.status.heartbeat, health.lastReconciledAt === '' ? undefined : f.time(health.lastReconciledAt)],
         [t.status.clients, f.number(health.wsClients)],
       ])}
+      ${
+        gaps.length === 0
+          ? undefined
+          : section(
+              t.status.gaps,
+              html`<ul>
+                ${gaps.map((gap) => html`<li lang="en">${gap}</li>`)}
+              </ul>`,
+            )
+      }
       ${section(
         t.status.audit,
         audit.checkedAt === null
