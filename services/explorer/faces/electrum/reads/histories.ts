@@ -1,5 +1,4 @@
 import { Type } from '@sinclair/typebox'
-import { createHash } from 'node:crypto'
 import type { ShownTx } from '../../../core/mempool/shown-tx.js'
 import { AnswerTooLarge } from '../../../core/reads/answer-size.js'
 import { declareRead, type ReadContext } from '../../../core/reads/read.js'
@@ -15,6 +14,7 @@ import { unspentWithMempool } from '../../../core/reads/addresses/unspent.js'
 import { confirmationsByTxid } from '../../../core/tables/transactions.js'
 import { WrittenAnswer } from '../../../core/reads/written-answer.js'
 import { networkIn, text } from './arguments.js'
+import { confirmedDigest } from './status-digest.js'
 
 /** The maximum number of transactions of a history. */
 const MAX_HISTORY = 100_000
@@ -39,12 +39,14 @@ interface Confirmed {
   readonly height: number
 }
 
+const tooLong = (): AnswerTooLarge => new AnswerTooLarge('history too large')
+
 /** Returns the confirmed transactions of a script, oldest first. @throws AnswerTooLarge. */
 async function confirmedOf(context: ReadContext, scriptHash: string): Promise<readonly Confirmed[]> {
   const last = await lastOfScript(context, scriptHash)
   const count = last?.ordinal ?? 0
   // Not shortened: a wallet would take it for the whole history.
-  if (count > MAX_HISTORY) throw new AnswerTooLarge('history too large')
+  if (count > MAX_HISTORY) throw tooLong()
   await context.size.reserve(CHARACTERS * count)
   const confirmed: Confirmed[] = []
   for (let from = 1; from <= count; from += AT_ONCE) {
@@ -128,11 +130,9 @@ export const status = declareRead({
   emptyFrom: (_, answer) => (answer.status === null ? 0 : undefined),
   async resolve(context, { hash }) {
     const { scriptHash } = await scriptIn(context, hash)
-    const confirmed = await confirmedOf(context, scriptHash)
+    const { digest, count } = await confirmedDigest(context, scriptHash, { most: MAX_HISTORY, tooLong })
     const unconfirmed = unconfirmedOf(context, scriptHash)
-    if (confirmed.length + unconfirmed.length === 0) return { status: null, isUnconfirmed: false }
-    const digest = createHash('sha256')
-    for (const { txid, height } of confirmed) digest.update(`${txid}:${String(height)}:`)
+    if (count + unconfirmed.length === 0) return { status: null, isUnconfirmed: false }
     for (const { tx, height } of unconfirmed) digest.update(`${tx.txid}:${String(height)}:`)
     return { status: digest.digest('hex'), isUnconfirmed: unconfirmed.length > 0 }
   },
