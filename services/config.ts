@@ -173,6 +173,15 @@ const SETTINGS = {
     'ELECTRUM_PORT',
     'The TCP port of the Electrum protocol, for wallets; usually 50001, 0 picks a free port. Not set: off.',
   ),
+  electrumTlsPort: optionalPort(
+    'ELECTRUM_TLS_PORT',
+    'The port of the Electrum protocol over TLS; usually 50002, 0 picks a free port. Not set: off.',
+  ),
+  electrumTlsCert: optionalPath(
+    'ELECTRUM_TLS_CERT',
+    'The certificate for `ELECTRUM_TLS_PORT`, with those of its issuers, as PEM. It is read again when it has changed.',
+  ),
+  electrumTlsKey: optionalPath('ELECTRUM_TLS_KEY', 'The private key of `ELECTRUM_TLS_CERT`, as PEM.'),
   explorerProcesses: integer(
     'EXPLORER_PROCESSES',
     { least: 1, most: 64, fallback: 1 },

@@ -7,6 +7,7 @@ import { coded, StartRefused } from '../../pipelines/errors.js'
 /** The uses of the explorer's ports, for the error if one is in use. */
 export const EXPLORER_HTTP = 'the explorer (EXPLORER_PORT)'
 export const EXPLORER_ESPLORA = 'the Esplora API (ESPLORA_PORT)'
+export const EXPLORER_ELECTRUM_TLS = 'the Electrum protocol over TLS (ELECTRUM_TLS_PORT)'
 export const EXPLORER_ELECTRUM = 'the Electrum protocol (ELECTRUM_PORT)'
 export const EXPLORER_GRPC = 'gRPC of the explorer (EXPLORER_GRPC_PORT)'
 

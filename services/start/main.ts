@@ -10,6 +10,7 @@ import { runService, untilAborted, type ServiceContext } from '../process/lifecy
 import {
   availablePort,
   EXPLORER_ELECTRUM,
+  EXPLORER_ELECTRUM_TLS,
   EXPLORER_ESPLORA,
   EXPLORER_GRPC,
   EXPLORER_HTTP,
@@ -50,6 +51,10 @@ async function run(context: ServiceContext): Promise<void> {
       config.esploraPort === undefined ? undefined : await portFor(config.esploraPort, EXPLORER_ESPLORA),
     electrum:
       config.electrumPort === undefined ? undefined : await portFor(config.electrumPort, EXPLORER_ELECTRUM),
+    electrumTls:
+      config.electrumTlsPort === undefined
+        ? undefined
+        : await portFor(config.electrumTlsPort, EXPLORER_ELECTRUM_TLS),
     docs: await portFor(config.docsPort, 'the documentation (DOCS_PORT)'),
     retrieval: await portFor(config.retrievalGrpcPort, 'gRPC of retrieval (RETRIEVAL_GRPC_PORT)'),
   }
@@ -127,6 +132,7 @@ interface Choices {
     /** Undefined if they are off. */
     readonly esplora: number | undefined
     readonly electrum: number | undefined
+    readonly electrumTls: number | undefined
   }
   readonly chain: string | undefined
 }
@@ -142,6 +148,7 @@ function plan(
     EXPLORER_GRPC_PORT: String(ports.grpc),
     ESPLORA_PORT: String(ports.esplora ?? ''),
     ELECTRUM_PORT: String(ports.electrum ?? ''),
+    ELECTRUM_TLS_PORT: String(ports.electrumTls ?? ''),
     DOCS_PORT: String(ports.docs),
     RETRIEVAL_GRPC_PORT: String(ports.retrieval),
     DATA_DIR: config.dataDir,

@@ -45,6 +45,11 @@ export class ElectrumClient {
     return new ElectrumClient(socket)
   }
 
+  /** Talks over a connection that is open, such as one of TLS. */
+  static over(socket: Socket): ElectrumClient {
+    return new ElectrumClient(socket)
+  }
+
   send(text: string | Buffer): void {
     this.socket.write(text)
   }

@@ -62,6 +62,8 @@ export class Pipeline {
     readonly esploraUrl: string,
     /** Host and port of the Electrum protocol; empty if it is off. */
     readonly electrumAddress: string,
+    /** The same over TLS. */
+    readonly electrumTlsAddress: string,
     folder: string,
     private poller: Poller,
     private materializer: Materializer,
@@ -97,6 +99,7 @@ export class Pipeline {
       explorer.grpcAddress ?? '',
       explorer.esploraUrl ?? '',
       explorer.electrumAddress ?? '',
+      explorer.electrumTlsAddress ?? '',
       folder,
       newPoller(options, log),
       newMaterializer(options, db, log),

@@ -1,3 +1,4 @@
+import { StartRefused } from '../../../pipelines/errors.js'
 import type { Logger } from '../../../pipelines/logger.js'
 import { hostInUrl } from '../../process/ports.js'
 import type { Refusal } from '../core/following/head-follower.js'
@@ -20,6 +21,8 @@ export interface Explorer {
   readonly esploraUrl: string | undefined
   /** Host and port of the Electrum protocol; undefined if it is off. */
   readonly electrumAddress: string | undefined
+  /** The same over TLS. */
+  readonly electrumTlsAddress: string | undefined
   /** Resolves with the error if the database has the schema of another version, or is of another chain. */
   readonly refused: Promise<Refusal>
   /** Stops listening, disconnects the clients and stops the followers. Database and log stay open. */
@@ -46,6 +49,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
   let grpc: Listener | undefined
   let esplora: Listener | undefined
   let electrum: Listener | undefined
+  let electrumTls: Listener | undefined
   let isListening = false
   metrics.watch({
     ...data,
@@ -53,7 +57,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     reader: core.reader,
     wsClients: () => server.clients,
     grpcStreams: () => grpc?.streams ?? 0,
-    electrumClients: () => electrum?.streams ?? 0,
+    electrumClients: () => (electrum?.streams ?? 0) + (electrumTls?.streams ?? 0),
     consumerLags: core.lags,
   })
 
@@ -71,7 +75,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
   const close = async (): Promise<void> => {
     clearInterval(timer)
     server.close()
-    await Promise.all([grpc?.close(), esplora?.close(), electrum?.close()])
+    await Promise.all([grpc?.close(), esplora?.close(), electrum?.close(), electrumTls?.close()])
     stop.abort()
     writer.close()
     core.scripts.close()
@@ -100,6 +104,12 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
       esplora = await serving.esplora.listen({ host, port: esploraPort, isShared })
     if (electrumPort !== undefined)
       electrum = await serving.electrum.listen({ host, port: electrumPort, isShared })
+    const { electrumTlsPort } = options
+    if (electrumTlsPort !== undefined) {
+      if (options.electrumCertificate === undefined)
+        throw new StartRefused('ELECTRUM_TLS_PORT needs ELECTRUM_TLS_CERT and ELECTRUM_TLS_KEY')
+      electrumTls = await serving.electrumTls.listen({ host, port: electrumTlsPort, isShared })
+    }
     const boundPort = await server.listen(host, port, isShared)
     isListening = true
     member?.report(ownHealth(), isListening)
@@ -112,6 +122,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
       grpcAddress,
       esploraUrl,
       electrumAddress,
+      electrumTlsAddress: electrumTls === undefined ? undefined : at(electrumTls.port),
       refused: heads.refused,
       close,
     }

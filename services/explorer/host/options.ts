@@ -14,6 +14,10 @@ export interface ExplorerOptions {
   readonly esploraPort?: number | undefined
   /** The TCP port of the Electrum protocol; 0 for a free one. Not set: no Electrum. */
   readonly electrumPort?: number | undefined
+  /** The port of the Electrum protocol over TLS; 0 for a free one. Not set: no TLS. */
+  readonly electrumTlsPort?: number | undefined
+  /** The files of the certificate and its key for it. */
+  readonly electrumCertificate?: { readonly cert: string; readonly key: string } | undefined
   readonly db: Database
   readonly log: EventLog
   /** The name of the network that log and database must be of. Not set: any. */

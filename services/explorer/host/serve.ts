@@ -29,12 +29,15 @@ export async function serve(context: ServiceContext): Promise<void> {
     whaleMinValue,
   } = config
   const definitions = { labels: config.labelsFile, pools: config.poolsFile }
+  const { electrumTlsCert: cert, electrumTlsKey: key } = config
   const explorer = await startExplorer({
     host,
     port,
     grpcPort,
     esploraPort,
     electrumPort,
+    electrumTlsPort: config.electrumTlsPort,
+    electrumCertificate: cert === undefined || key === undefined ? undefined : { cert, key },
     db,
     log,
     chain: config.chain,
@@ -55,8 +58,9 @@ export async function serve(context: ServiceContext): Promise<void> {
     docsPort: config.docsPort,
     basePath: config.basePath,
   })
-  const { url: explorerUrl, grpcAddress: grpc, esploraUrl: esplora, electrumAddress: electrum } = explorer
-  logger.info({ url: explorerUrl, grpc, esplora, electrum }, 'explorer listening')
+  const { url: explorerUrl, grpcAddress: grpc, esploraUrl: esplora } = explorer
+  const { electrumAddress: electrum, electrumTlsAddress: electrumTls } = explorer
+  logger.info({ url: explorerUrl, grpc, esplora, electrum, electrumTls }, 'explorer listening')
   const refused = await Promise.race([explorer.refused, untilAborted(signal).then(() => undefined)])
   if (refused === undefined) await untilAborted(signal)
   await explorer.close()

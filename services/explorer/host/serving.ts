@@ -26,6 +26,7 @@ export interface Serving {
   readonly grpc: ListenerFace
   readonly esplora: ListenerFace
   readonly electrum: ListenerFace
+  readonly electrumTls: ListenerFace
 }
 
 /** Builds the faces, and attaches the HTTP faces to the server. @throws StartRefused if a path is not free. */
@@ -55,7 +56,7 @@ export function servingOf(
     metrics.observeCall(method, code, seconds)
     if (code === 'INTERNAL') metrics.defect('grpc')
   })
-  return { grpc, esplora: esploraOf(core, options, metrics), electrum: electrumOf(core, options, metrics) }
+  return { grpc, esplora: esploraOf(core, options, metrics), ...electrumOf(core, options, metrics) }
 }
 
 /** Builds Esplora's HTTP API, which has a listener and a rate limit of its own. */
@@ -77,15 +78,21 @@ function esploraOf(core: Core, options: ExplorerOptions, metrics: Metrics): List
   )
 }
 
-/** Builds the Electrum protocol, which has a listener and a rate limit of its own. */
-function electrumOf(core: Core, options: ExplorerOptions, metrics: Metrics): ListenerFace {
+/** Builds the Electrum protocol over TCP and TLS, which have listeners and a rate limit of their own. */
+function electrumOf(
+  core: Core,
+  options: ExplorerOptions,
+  metrics: Metrics,
+): Pick<Serving, 'electrum' | 'electrumTls'> {
   const limit = new RequestLimit(limitOf('electrum', options.electrumRateLimitPerMinute, options))
-  return electrumFace(core, {
-    limit,
-    observe: (method, code, seconds) => {
-      metrics.observeElectrum(method, code, seconds)
-    },
-  })
+  const observe = (method: string, code: number, seconds: number): void => {
+    metrics.observeElectrum(method, code, seconds)
+  }
+  const tls = options.electrumCertificate
+  return {
+    electrum: electrumFace(core, { limit, observe }),
+    electrumTls: electrumFace(core, { limit, observe, tls }),
+  }
 }
 
 /**

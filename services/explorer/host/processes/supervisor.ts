@@ -6,6 +6,7 @@ import { type ServiceContext, untilAborted } from '../../../process/lifecycle.js
 import {
   availablePort,
   EXPLORER_ELECTRUM,
+  EXPLORER_ELECTRUM_TLS,
   EXPLORER_ESPLORA,
   EXPLORER_GRPC,
   EXPLORER_HTTP,
@@ -32,10 +33,12 @@ export async function supervise({ config, logger, signal, args }: ServiceContext
     )
   const http = await portFor(config.explorerPort, config.host, EXPLORER_HTTP)
   const grpc = await portFor(config.explorerGrpcPort, config.host, EXPLORER_GRPC)
-  const { esploraPort, electrumPort } = config
+  const { esploraPort, electrumPort, electrumTlsPort } = config
   const esplora = esploraPort === undefined ? '' : await portFor(esploraPort, config.host, EXPLORER_ESPLORA)
   const electrum =
     electrumPort === undefined ? '' : await portFor(electrumPort, config.host, EXPLORER_ELECTRUM)
+  const electrumTls =
+    electrumTlsPort === undefined ? '' : await portFor(electrumTlsPort, config.host, EXPLORER_ELECTRUM_TLS)
   const onDefect = (error: unknown): void => {
     logger.error({ err: error }, 'cannot combine the metrics of the processes')
   }
@@ -66,6 +69,7 @@ export async function supervise({ config, logger, signal, args }: ServiceContext
       EXPLORER_GRPC_PORT: String(grpc),
       ESPLORA_PORT: String(esplora),
       ELECTRUM_PORT: String(electrum),
+      ELECTRUM_TLS_PORT: String(electrumTls),
     })
     const outbox = new Outbox<FromPrimary>((messages) => {
       // The callback receives the error of a process that has just exited.
