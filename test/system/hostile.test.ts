@@ -31,8 +31,8 @@ import { hostileDocuments } from '../services/explorer/faces/graphql/hostile-doc
 import { FeedClient } from '../services/explorer/feed-client.js'
 
 /** The number of requests to each server. */
-const REQUESTS = Number(process.env['HOSTILE_REQUESTS'] ?? 2_000)
-const SOCKETS = 150
+const REQUESTS = Number(process.env['HOSTILE_REQUESTS'] ?? 4_000)
+const SOCKETS = 300
 const FRAME = 728
 /**
  * Bytes that a server keeps after many requests: answers, 48 MB of them, and memory that the runtime does not return
