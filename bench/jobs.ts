@@ -104,6 +104,12 @@ export const JOBS: readonly Job[] = [
     'foreign-site',
     'pages',
   ),
+  // Skipped without BITCOIND_EXE.
+  {
+    name: "wallets' own test suites on a Bitcoin Core",
+    env: {},
+    runs: [['deploy/wallet-suites.mjs']],
+  },
   {
     name: 'crashes: 50 rounds of killed processes',
     env: {},

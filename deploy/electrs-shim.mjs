@@ -1,0 +1,111 @@
+/**
+ * Starts Headwater on a node with the command line of Blockstream's and romanz' electrs, for test suites of wallets that start a node and
+ * an electrs: `ELECTRS_EXE=…/deploy/electrs-shim`. Plain JavaScript without packages.
+ */
+import { spawn } from 'node:child_process'
+import { mkdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
+/** The time that the processes have to stop. */
+const STOP_MS = 5_000
+/** The options of electrs that have a meaning here. */
+const OPTIONS = {
+  'db-dir': { type: 'string' },
+  network: { type: 'string' },
+  cookie: { type: 'string' },
+  'cookie-file': { type: 'string' },
+  auth: { type: 'string' },
+  'daemon-rpc-addr': { type: 'string' },
+  'daemon-dir': { type: 'string' },
+  'electrum-rpc-addr': { type: 'string' },
+  'http-addr': { type: 'string' },
+  // Accepted, and without effect.
+  'daemon-p2p-addr': { type: 'string' },
+  'monitoring-addr': { type: 'string' },
+  'log-filters': { type: 'string' },
+  cors: { type: 'string' },
+  'jsonrpc-import': { type: 'boolean' },
+  timestamp: { type: 'boolean' },
+  verbose: { type: 'boolean', short: 'v', multiple: true },
+}
+
+// The signal of the crate electrsd for "index now". The bitcoind is asked for news ten times a second anyway; without a listener it starts a debugger.
+process.on('SIGUSR1', () => undefined)
+
+const { values } = parseArgs({ options: OPTIONS, strict: false })
+const rpc = values['daemon-rpc-addr'] ?? '127.0.0.1:18443'
+const electrum = addressOf(values['electrum-rpc-addr'] ?? '127.0.0.1:60401')
+const esplora = values['http-addr'] === undefined ? undefined : addressOf(values['http-addr'])
+const dataDir = join(values['db-dir'] ?? './db', 'headwater')
+mkdirSync(dataDir, { recursive: true })
+
+const env = {
+  ...process.env,
+  DATA_DIR: dataDir,
+  NODE_RPC_URL: `http://${credentials()}@${rpc}`,
+  HOST: electrum.host,
+  ELECTRUM_PORT: electrum.port,
+  ESPLORA_PORT: esplora?.port ?? '',
+  EXPLORER_PORT: '0',
+  EXPLORER_GRPC_PORT: '0',
+  BROADCAST: 'true',
+  RATE_LIMIT_PER_MINUTE: '0',
+  ESPLORA_RATE_LIMIT_PER_MINUTE: '0',
+  ELECTRUM_RATE_LIMIT_PER_MINUTE: '0',
+  BROADCAST_RATE_LIMIT_PER_MINUTE: '0',
+  POLL_INTERVAL_MS: '100',
+  LOG_LEVEL: process.env.LOG_LEVEL ?? (values.verbose === undefined ? 'error' : 'warn'),
+}
+// An engine of its own unless one is named: the tables of each data folder are then a database of that engine.
+if (process.env.CLICKHOUSE_URL !== undefined)
+  env.CLICKHOUSE_DATABASE = `shim_${String(process.pid)}_${Date.now()}`
+const names = [
+  ...(process.env.CLICKHOUSE_URL === undefined ? ['engine'] : []),
+  'poller',
+  'materializer',
+  'explorer',
+]
+let isStopping = false
+// Each stops when its channel closes, so also if this process is killed.
+const children = names.map((name) => {
+  const script = join(ROOT, 'dist', 'services', name, 'main.js')
+  const child = spawn(process.execPath, [script], { env, stdio: ['ignore', 2, 2, 'ipc'] })
+  child.once('exit', (code, signal) => {
+    if (isStopping) return
+    process.stderr.write(`electrs-shim: ${name} exited (${signal ?? String(code)})\n`)
+    stop(1)
+  })
+  return child
+})
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => stop(0))
+
+function stop(status) {
+  if (isStopping) return
+  isStopping = true
+  for (const child of children) child.kill('SIGTERM')
+  const running = () => children.some(({ exitCode, signalCode }) => exitCode === null && signalCode === null)
+  const end = Date.now() + STOP_MS
+  const watch = setInterval(() => {
+    if (running() && Date.now() < end) return
+    clearInterval(watch)
+    for (const child of children) child.kill('SIGKILL')
+    process.exit(status)
+  }, 20)
+}
+
+/** Returns user and password for the node, as a URL has them. */
+function credentials() {
+  const { cookie, auth } = values
+  const file = values['cookie-file'] ?? join(values['daemon-dir'] ?? '', '.cookie')
+  const text = (cookie ?? auth ?? readFileSync(file, 'utf8')).trim()
+  const at = text.indexOf(':')
+  return [text.slice(0, at), text.slice(at + 1)].map(encodeURIComponent).join(':')
+}
+
+function addressOf(text) {
+  const at = text.lastIndexOf(':')
+  return { host: text.slice(0, at).replace(/^\[|\]$/g, ''), port: text.slice(at + 1) }
+}
