@@ -230,6 +230,17 @@ describe('a coinbase that is in several blocks', () => {
     await expectSameAsBackfill()
   })
 
+  it('has no answer that clients keep as final, because a later block may contain it, too', async () => {
+    const cacheControl = async (path: string): Promise<string | null> =>
+      (await fetch(`${pipeline.url}/api/v1${path}`)).headers.get('cache-control')
+    const final = await cacheControl(`/tx/${lastTxid(chain.at(6) as SimBlock)}/status`)
+    expect(final).toContain('max-age')
+    // All outputs are spent in final blocks.
+    const txid = txidOf(spent)
+    for (const path of ['', '/status', '/outspends', '/merkle-proof'])
+      expect(await cacheControl(`/tx/${txid}${path}`), path).not.toBe(final)
+  })
+
   it('is the same after a restart and after replays of some of its blocks', async () => {
     const again = chain.at(18) as SimBlock
     // A materializer that dies when the rows of the block are written, before the head is.

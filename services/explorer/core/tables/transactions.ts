@@ -1,4 +1,4 @@
-import { blockTag, type BlockId } from '../../../../pipelines/chain/block.js'
+import { blockTag, type BlockId, isRepeatable } from '../../../../pipelines/chain/block.js'
 import { parseBody, witnessTag } from '../../../../pipelines/chain/transaction.js'
 import { blocksFilter, type ChainView } from '../../../../pipelines/tables/chain-view.js'
 import type { ByteQuerier, Querier } from '../../../../pipelines/tables/keys.js'
@@ -32,6 +32,19 @@ export interface TxRow extends ConfirmedTx, Body {
   readonly witness: Buffer | undefined
   /** Bytes, also of a witness that was not read. */
   readonly witnessSize: number
+}
+
+/**
+ * Returns the height from which on an answer that names the block of a txid is final: infinite for a coinbase of which a later
+ * block may contain a repetition, because its script does not begin with the height (BIP 34). Without a body, every coinbase is one.
+ */
+export function finalHeightOf({
+  height,
+  txIndex,
+  body,
+}: Pick<TxRow, 'height' | 'txIndex'> & Partial<Pick<TxRow, 'body'>>): number {
+  const isFinal = txIndex > 0 || (body !== undefined && !isRepeatable(parseBody(body), height))
+  return isFinal ? height : Number.POSITIVE_INFINITY
 }
 
 /** A transaction with its witness. */

@@ -13,6 +13,7 @@ import {
   NO_WITNESS,
   spendsIn,
   transactionByTxid,
+  finalHeightOf,
 } from '../../core/tables/transactions.js'
 import { hashIn, numberIn, text } from './arguments.js'
 import { statusAt } from './transaction-rows.js'
@@ -47,7 +48,7 @@ async function spendsOf(txid: string, context: ReadContext): Promise<readonly st
       ? parseBody(match.row.body).outputs
       : readTx(new ByteReader(match.unconfirmed.raw)).outputs
   await size.reserve(CHARACTERS * outputs.length)
-  validity.finalFrom(match.unconfirmed === undefined ? match.row.height : NEVER)
+  validity.finalFrom(match.unconfirmed === undefined ? finalHeightOf(match.row) : NEVER)
   const rows =
     match.unconfirmed === undefined
       ? await spendsIn(
@@ -111,7 +112,7 @@ async function spendOf(
     const rows = await spendsIn(tables, chain.blocks, row, await allSpends(tables, txid, first))
     const spend = rows.find(({ prevVout }) => prevVout === vout)
     if (spend !== undefined) {
-      validity.finalFrom(Math.max(row.height, spend.height))
+      validity.finalFrom(Math.max(finalHeightOf(row), spend.height))
       return {
         isKnown: true,
         spends: { txid: spend.txid, vin: spend.vin, status: statusAt(spend.height, chain) },

@@ -4,7 +4,13 @@ import { parseBody, readTx } from '../../../../pipelines/chain/transaction.js'
 import type { ShownTx } from '../../core/mempool/shown-tx.js'
 import type { ReadContext } from '../../core/reads/read.js'
 import type { BlockTx } from '../../core/tables/lookups.js'
-import { storedOf, transactionAt, transactionByTxid, type TxRow } from '../../core/tables/transactions.js'
+import {
+  storedOf,
+  transactionAt,
+  transactionByTxid,
+  type TxRow,
+  finalHeightOf,
+} from '../../core/tables/transactions.js'
 import { networkIn } from './arguments.js'
 import { confirmedStatus, transactionJson, UNCONFIRMED } from './transaction-json.js'
 
@@ -42,7 +48,9 @@ export async function transactionNow(txid: string, context: ReadContext): Promis
     undefined,
     ({ bodySize, witnessSize }) => context.size.reserve(CHARACTERS_PER_BYTE * (bodySize + witnessSize)),
   )
-  return row && confirmed(row, context)
+  if (row === undefined) return undefined
+  context.validity.finalFrom(finalHeightOf(row))
+  return confirmed(row, context)
 }
 
 /** Returns the JSON of the status of a transaction in the block of the chain at a height. */

@@ -6,7 +6,7 @@ import { findBlock } from '../../core/reads/chain/block-rows.js'
 import { rawTransaction } from '../../core/reads/chain/raw-transaction.js'
 import { WrittenAnswer } from '../../core/reads/written-answer.js'
 import type { ConfirmedTx } from '../../core/tables/lookups.js'
-import { blockTxsBetween, confirmationsByTxid } from '../../core/tables/transactions.js'
+import { blockTxsBetween, confirmationsByTxid, finalHeightOf } from '../../core/tables/transactions.js'
 import { hashIn, text } from './arguments.js'
 import { statusAt, transactionNow } from './transaction-rows.js'
 import { UNCONFIRMED } from './transaction-json.js'
@@ -48,7 +48,7 @@ export const status = declareRead({
     const txid = hashIn(requested)
     const row = await confirmationOf(txid, context)
     if (row !== undefined) {
-      context.validity.finalFrom(row.height)
+      context.validity.finalFrom(finalHeightOf(row))
       return new WrittenAnswer<{ confirmed: boolean }>(statusAt(row.height, context.chain))
     }
     context.validity.finalFrom(NEVER)
@@ -83,7 +83,7 @@ async function inBlock(requested: string, context: ReadContext) {
   const { height, txIndex } = row
   const hash = chain.blocks.hashAt(height)
   const located = await blockTxsBetween(tables.unchecked, { height, hash }, 0, 0xffff_ffff)
-  validity.finalFrom(height)
+  validity.finalFrom(finalHeightOf(row))
   return { height, hash, txIndex, txids: located.map(({ txid }) => txid) }
 }
 

@@ -14,6 +14,7 @@ import {
   confirmationsByTxid,
   spendsIn,
   transactionByTxid,
+  finalHeightOf,
 } from '../../tables/transactions.js'
 import { hash } from '../arguments.js'
 import { declareRead, NotFound, type ReadContext } from '../read.js'
@@ -91,7 +92,7 @@ export const transactionStatus = declareRead({
     }
     const { height, txIndex } = match.row
     const { blocks } = context.chain
-    context.validity.finalFrom(height)
+    context.validity.finalFrom(finalHeightOf(match.row))
     return {
       txid: match.row.txid,
       confirmed: true,
@@ -140,7 +141,7 @@ export const transactionOutspends = declareRead({
       validity.finalFrom(spend.height)
       return { vout, spent: true, spent_txid: spend.txid, spent_vin: spend.vin, block_height: spend.height }
     })
-    if (match.unconfirmed === undefined) validity.finalFrom(match.row.height)
+    if (match.unconfirmed === undefined) validity.finalFrom(finalHeightOf(match.row))
     else validity.finalFrom(Number.POSITIVE_INFINITY)
     return { txid, items }
   },
@@ -162,7 +163,7 @@ export const transactionMerkleProof = declareRead({
     const hash = chain.blocks.hashAt(height)
     const located = await blockTxsBetween(tables.unchecked, { height, hash }, 0, 0xffff_ffff)
     const txids = located.map((each) => each.txid)
-    validity.finalFrom(height)
+    validity.finalFrom(finalHeightOf(match.row))
     return {
       txid,
       block_hash: hash,

@@ -12,6 +12,7 @@ import {
   transactionAt,
   transactionByTxid,
   type TxRow,
+  finalHeightOf,
 } from '../../tables/transactions.js'
 import { NotFound, type ReadContext, type TxDetail } from '../read.js'
 import type { Transaction } from '../shapes.js'
@@ -114,6 +115,7 @@ async function transactionById(txid: string, context: Sources): Promise<string |
   const all = await allSpends(tables, txid, spends)
   const own = await spendsIn(tables, chain.blocks, row, all)
   const json = confirmed(row, own, context, { full: true, takes: detail && size.takes })
+  context.validity.finalFrom(finalHeightOf(row))
   size.add(json.length)
   return json
 }
