@@ -117,6 +117,8 @@ export function difficultyPeriod(
   const next = isFixed === true ? undefined : start + interval
   const isKnown = next !== undefined && easiest !== undefined && done > 0
   const timespan = Math.round(pace * (interval - 1))
+  // The node takes the bits of the last block even if it is an exception: testnet3 has lost its difficulty in this way.
+  const last = done === interval - 1 ? tip.bits : bits
   return {
     bits,
     previousBits: lastRegular(start - 1, at, rule),
@@ -124,7 +126,7 @@ export function difficultyPeriod(
     startTime: first.time,
     next,
     secondsLeft: next === undefined ? undefined : Math.round(pace * (next - tip.height)),
-    expectedBits: isKnown ? nextBits(fromFirst === true ? first.bits : bits, timespan, rule) : undefined,
+    expectedBits: isKnown ? nextBits(fromFirst === true ? first.bits : last, timespan, rule) : undefined,
   }
 }
 

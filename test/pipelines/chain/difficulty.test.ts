@@ -85,6 +85,19 @@ describe('the period of the newest block', () => {
     expect(difficultyPeriod(chain, BITCOIN_MAIN)?.bits).toBe(EASIEST)
   })
 
+  it('is followed by the bits that the node derives from its last block, an exception or not, but on testnet4', () => {
+    const upTo = (height: number): TimedBlock[] =>
+      blocks(2016, height, 600, (each) => (each === height ? EASIEST : 0x1c05_a3f4))
+    const regular = nextBits(0x1c05_a3f4, 2015 * 600, BITCOIN_MAIN)
+    // Not known before the last block: the difficulty of the period is assumed.
+    expect(difficultyPeriod(upTo(4030), BITCOIN_TESTNET3)?.expectedBits).toBe(regular)
+    expect(difficultyPeriod(upTo(4031), BITCOIN_TESTNET3)).toMatchObject({
+      bits: 0x1c05_a3f4,
+      expectedBits: nextBits(EASIEST, 2015 * 600, BITCOIN_MAIN),
+    })
+    expect(difficultyPeriod(upTo(4031), BITCOIN_TESTNET4)?.expectedBits).toBe(regular)
+  })
+
   it('never ends on regtest', () => {
     expect(difficultyPeriod(blocks(0, 5000, 600), BITCOIN_REGTEST)).toMatchObject({
       start: 4032,
