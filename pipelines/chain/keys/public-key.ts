@@ -52,7 +52,12 @@ function converted(key: Buffer, format: 'compressed' | 'uncompressed'): Buffer |
   }
 }
 
-/** Returns the x coordinate of the key of a taproot output that commits to no script, by its internal key (BIP 341). */
+/**
+ * Returns the x coordinate of the key of a taproot output that commits to no script, by its internal key (BIP 341). `node:crypto`
+ * checks, decompresses and multiplies points. Only the addition of two points is missing there, and is made here: two packages
+ * (`@noble/curves` with `@noble/hashes`) would be more for so little. No value is secret, so it need not take constant time, and
+ * no key is known for which the two points have the same x coordinate.
+ */
 function taprootKey(key: Buffer): Buffer {
   const x = key.subarray(1, 33)
   const tweak = createECDH(CURVE)
