@@ -9,10 +9,11 @@ import { readBodies } from '../tables/bodies.js'
 import { KEYS20, queryByKeys } from '../tables/keys.js'
 import type { AuditContext, Findings } from './audit.js'
 import { sampleHeights } from './chain-checks.js'
+import { compareStatistics } from './statistics-check.js'
 
 type Parts = Pick<AuditContext, 'db' | 'node' | 'signal' | 'view'>
 
-/** Compares some blocks with getblock: header, counts, sums, bodies of transactions and the outputs that they spend. */
+/** Compares some blocks with getblock: header, counts, sums, statistics, bodies of transactions and the outputs that they spend. */
 export async function blockCheck(context: AuditContext, findings: Findings): Promise<void> {
   const { head, sample, seed, progress } = context
   for (const height of sampleHeights(head.tipHeight, sample, seed)) {
@@ -91,6 +92,9 @@ export async function compareBlock(parts: Parts, height: number, findings: Findi
     ),
   }
   for (const [name, value] of Object.entries(expected)) findings.expect(`${name} ${at}`, row[name], value)
+  const filters = { blocks: view.sqlFilter('height', 'hash'), rows: view.tagFilter() }
+  const statistics = { db, network: networkNamed(view.head.chain), ...filters }
+  await compareStatistics(statistics, { height, hash: row.id }, block, parsed, findings)
   await compareTransactions(db, { height, hash: row.id }, block, parsed, findings)
 }
 

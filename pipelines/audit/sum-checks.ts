@@ -6,10 +6,10 @@ import { supplyAfter } from './chain-checks.js'
 const SCRIPTS_THAT_DIFFER = (filter: string): string => `
   WITH histories AS (
     SELECT script_hash, argMax(script_txs.total_received, script_txs.ordinal) AS got, argMax(script_txs.total_sent, script_txs.ordinal) AS gave,
-      argMax(unspent_count, script_txs.ordinal) AS unspent, toUInt64(uniqExact(script_txs.ordinal)) AS rows, max(script_txs.ordinal) AS last
+      argMax(unspent_count, script_txs.ordinal) AS unspent, argMax(funded_count, script_txs.ordinal) AS funded, toUInt64(uniqExact(script_txs.ordinal)) AS rows, max(script_txs.ordinal) AS last
     FROM script_txs WHERE ${filter} GROUP BY script_hash),
   outputs AS (
-    SELECT script_hash, sum(if(gone = 0, amount, 0)) AS left, countIf(gone = 0) AS count, countIf(made = 0) AS unmade,
+    SELECT script_hash, sum(if(gone = 0, amount, 0)) AS left, countIf(gone = 0) AS count, countIf(made) AS created, countIf(made = 0) AS unmade,
       countIf(amounts > 1) AS unequal FROM (
         SELECT script_hash, txid, vout, output_height, any(value) AS amount, max(spent) AS gone, countIf(spent = 0) > 0 AS made,
           uniqExact(value) AS amounts FROM script_outputs WHERE ${filter} GROUP BY script_hash, txid, vout, output_height)
@@ -17,11 +17,11 @@ const SCRIPTS_THAT_DIFFER = (filter: string): string => `
   balances AS (
     SELECT script_hash, argMax(script_balances.balance, height) AS listed, argMax(tx_count, height) AS txs
     FROM script_balances WHERE ${filter} AND height > ${BALANCE_FLOOR} GROUP BY script_hash)
-  SELECT lower(hex(script_hash)) AS script, toInt64(got) - toInt64(gave) AS balance, left, unspent, count, unmade, unequal, rows, last,
+  SELECT lower(hex(script_hash)) AS script, toInt64(got) - toInt64(gave) AS balance, left, unspent, count, funded, created, unmade, unequal, rows, last,
     if(listed_is, toInt64(listed), balance) AS ranked, if(listed_is, txs, last) AS ranked_txs
   FROM histories FULL OUTER JOIN outputs USING (script_hash)
   LEFT JOIN (SELECT *, 1 AS listed_is FROM balances) AS b USING (script_hash)
-  WHERE balance != toInt64(left) OR unspent != count OR unmade > 0 OR unequal > 0 OR rows != last OR ranked != balance OR ranked_txs != last
+  WHERE balance != toInt64(left) OR unspent != count OR funded != created OR unmade > 0 OR unequal > 0 OR rows != last OR ranked != balance OR ranked_txs != last
   ORDER BY script LIMIT 100`
 
 /** Checks that history, outputs and rich list of each script have the same balance, and that all balances sum up to the supply. */
@@ -30,8 +30,8 @@ export async function balanceCheck(
   findings: Findings,
 ): Promise<void> {
   const filter = view.tagFilter()
-  const [sums] = await db.query<{ scripts: string; total: string; outputs: string }>(
-    `SELECT count() AS scripts, toString(sum(toInt128(got) - toInt128(gave))) AS total, toString(sum(unspent)) AS outputs FROM (
+  const [sums] = await db.query<{ scripts: string; total: string; outputs: string; funded: string }>(
+    `SELECT count() AS scripts, toString(countIf(got > gave)) AS funded, toString(sum(toInt128(got) - toInt128(gave))) AS total, toString(sum(unspent)) AS outputs FROM (
        SELECT argMax(script_txs.total_received, script_txs.ordinal) AS got, argMax(script_txs.total_sent, script_txs.ordinal) AS gave,
          argMax(unspent_count, script_txs.ordinal) AS unspent FROM script_txs WHERE ${filter} GROUP BY script_hash)`,
   )
@@ -40,12 +40,23 @@ export async function balanceCheck(
   findings.checked = Number(sums?.scripts ?? 0)
   findings.expect('supply of the tip, as Σ balances', row?.total ?? 'missing', sums?.total)
   findings.expect('unspent outputs of the tip, as Σ of scripts', row?.outputs ?? 'missing', sums?.outputs)
+  const [byType] = await db.query<{ total: string; outputs: string; funded: string }>(
+    `SELECT toString(arraySum(type_values)) AS total, toString(arraySum(type_outputs)) AS outputs,
+       toString(arraySum(type_funded)) AS funded
+     FROM blocks WHERE height = {height:UInt32} AND hash = unhex({hash:String}) LIMIT 1`,
+    { height: Math.max(0, head.tipHeight), hash: head.tipHash },
+  )
+  findings.expect('values by type of the tip, as Σ balances', byType?.total ?? 'missing', sums?.total)
+  findings.expect('outputs by type of the tip, as Σ of scripts', byType?.outputs ?? 'missing', sums?.outputs)
+  findings.expect('funded scripts by type of the tip', byType?.funded ?? 'missing', sums?.funded)
   type Script = Record<
     | 'script'
     | 'balance'
     | 'left'
     | 'unspent'
     | 'count'
+    | 'funded'
+    | 'created'
     | 'unmade'
     | 'unequal'
     | 'rows'
@@ -58,6 +69,7 @@ export async function balanceCheck(
     const of = `of script ${each.script}`
     findings.expect(`balance ${of} by its history, as Σ unspent outputs`, each.balance, each.left)
     findings.expect(`unspent outputs ${of}`, each.unspent, each.count)
+    findings.expect(`outputs ${of} that were ever created`, each.funded, each.created)
     findings.expect(`spent outputs ${of} that nothing created`, each.unmade, 0)
     findings.expect(`outputs ${of} with two amounts`, each.unequal, 0)
     findings.expect(`rows ${of}, by the number of the last`, each.rows, each.last)

@@ -142,6 +142,38 @@ describe('an audit of the recording', () => {
       found: /^balances: changes of script \w{40} by block 900/m,
     },
     {
+      title: 'a wrong number of outputs of a script',
+      table: 'script_txs',
+      where: '1',
+      set: 'funded_count = funded_count + 1',
+      found: /^balances: outputs of script \w{40} that were ever created/m,
+    },
+    ...(
+      [
+        ['median_fee', 'medianFee'],
+        ['utxo_size_increase', 'utxoSizeIncrease'],
+      ] as const
+    ).map(([column, name]) => ({
+      title: `a wrong ${column}`,
+      table: 'blocks',
+      where: '1',
+      set: `${column} = ${column} + 1`,
+      found: new RegExp(`^blocks: ${name} of block \\d+: `, 'm'),
+    })),
+    ...(
+      [
+        ['type_values', /^blocks: value of pubkey of block \d+: /m],
+        ['type_exposed', /^blocks: exposed value of pubkey of block \d+: /m],
+        ['type_funded', /^balances: funded scripts by type of the tip: /m],
+      ] as const
+    ).map(([column, found]) => ({
+      title: `a wrong ${column}`,
+      table: 'blocks',
+      where: '1',
+      set: `${column} = arrayMap((each, at) -> each + if(at == 1, height, 0), ${column}, arrayEnumerate(${column}))`,
+      found,
+    })),
+    {
       title: 'a changed supply',
       table: 'blocks',
       where: 'height = 1000',
