@@ -94,7 +94,7 @@ export default defineConfig({
         },
       },
       {
-        // Whole processes, killed and waited for: two files leave a third of the two cores idle.
+        // Whole processes, killed and waited for: three files leave a fifth of the two cores idle.
         resolve,
         test: {
           ...shared,
@@ -103,7 +103,7 @@ export default defineConfig({
           // As above: loading the modules takes more than a second of processor time for each file.
           isolate: false,
           setupFiles: ['test/harness/report-processes.ts'],
-          maxWorkers: 3,
+          maxWorkers: 4,
           sequence: { groupOrder: 1 },
         },
       },
