@@ -32,7 +32,7 @@ const OPTIONS = {
   verbose: { type: 'boolean', short: 'v', multiple: true },
 }
 
-// The signal of the crate electrsd for "index now". The bitcoind is asked for news ten times a second anyway; without a listener it starts a debugger.
+// By this signal the crate electrsd asks for an update, of which there is one every other second. Without a listener, Node starts a debugger.
 process.on('SIGUSR1', () => undefined)
 
 const { values } = parseArgs({ options: OPTIONS, strict: false })
@@ -56,7 +56,9 @@ const env = {
   ESPLORA_RATE_LIMIT_PER_MINUTE: '0',
   ELECTRUM_RATE_LIMIT_PER_MINUTE: '0',
   BROADCAST_RATE_LIMIT_PER_MINUTE: '0',
-  POLL_INTERVAL_MS: '100',
+  // As rarely as electrs: tests mine several blocks and take the first message about a tip for one about the last of them.
+  POLL_INTERVAL_MS: process.env.POLL_INTERVAL_MS ?? '2000',
+  NODE_WAIT_FOR_BLOCKS: 'false',
   LOG_LEVEL: process.env.LOG_LEVEL ?? (values.verbose === undefined ? 'error' : 'warn'),
 }
 // An engine of its own unless one is named: the tables of each data folder are then a database of that engine.

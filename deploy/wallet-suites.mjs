@@ -17,6 +17,7 @@ const FOLDER = join(ROOT, '.data', 'wallet-suites')
 const SUITES = [
   { crate: 'esplora-client', version: '0.13.0' },
   { crate: 'bdk_esplora', version: '0.22.3', needs: { bdk_testenv: '0.13.1', bdk_chain: '0.23' } },
+  { crate: 'bdk_electrum', version: '0.24.1', needs: { bdk_testenv: '0.13.1', bdk_chain: '0.23' } },
   {
     crate: 'lightning-transaction-sync',
     version: '0.2.0',

@@ -13,6 +13,7 @@ import { startSimnode } from '../../services/simnode/node.js'
 import { Database } from '../../pipelines/tables/clickhouse.js'
 import { dropDatabase } from '../harness/engine.js'
 import { ServiceProcess } from '../harness/processes.js'
+import { ElectrumClient } from '../harness/electrum-client.js'
 import { until } from '../harness/until.js'
 import { FeedClient, type FeedEvent } from '../services/explorer/feed-client.js'
 import { valueOf } from '../services/metrics/prometheus-text.js'
@@ -103,6 +104,7 @@ describe('an explorer of several processes', () => {
   let port: number
   let grpcPort: number
   let esploraPort: number
+  let electrumPort: number
   let url: string
   let env: Record<string, string>
   let node: Awaited<ReturnType<typeof startSimnode>>
@@ -118,6 +120,7 @@ describe('an explorer of several processes', () => {
     port = await freePort()
     grpcPort = await freePort()
     esploraPort = await freePort()
+    electrumPort = await freePort()
     url = `http://127.0.0.1:${String(port)}`
     env = {
       DATA_DIR: folder,
@@ -128,6 +131,7 @@ describe('an explorer of several processes', () => {
       EXPLORER_PORT: String(port),
       EXPLORER_GRPC_PORT: String(grpcPort),
       ESPLORA_PORT: String(esploraPort),
+      ELECTRUM_PORT: String(electrumPort),
       ESPLORA_RATE_LIMIT_PER_MINUTE: String(LIMIT),
       EXPLORER_PROCESSES: String(PROCESSES),
       RATE_LIMIT_PER_MINUTE: String(LIMIT),
@@ -269,6 +273,22 @@ describe('an explorer of several processes', () => {
     const series =
       'headwater_api_request_duration_seconds_count{route="/esplora/blocks/tip/height",status="200"}'
     await until('all requests are counted', async () => (await metric(series)) === LIMIT)
+  })
+
+  it('share the port of the Electrum protocol: each tells its clients of a new tip', async () => {
+    const address = `127.0.0.1:${String(electrumPort)}`
+    const clients = await Promise.all(Array.from({ length: 12 }, () => ElectrumClient.connect(address)))
+    for (const client of clients)
+      expect(await client.result('blockchain.headers.subscribe')).toMatchObject({
+        height: node.chain.tip.height,
+      })
+    await mine()
+    const tip = { method: 'blockchain.headers.subscribe', params: [{ height: node.chain.tip.height }] }
+    await until('all clients have the tip', () => clients.every(({ others }) => others.length > 0))
+    for (const client of clients) {
+      expect(client.others.at(-1)).toMatchObject(tip)
+      client.close()
+    }
   })
 
   it('continues with the others when one is killed, and restarts it; clients continue on another without a gap', async () => {

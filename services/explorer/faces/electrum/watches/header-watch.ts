@@ -7,12 +7,17 @@ interface Subscriber {
   tipChanged(hash: string, tip: string): void
 }
 
+/** The time in which blocks that come one after another are one new tip, and the longest such time. */
+const TOGETHER_MS = 25
+const LONGEST_MS = 2_000
+
 /** Tells the subscribers of each new tip, also after a reorganisation, when the explorer answers from its state. */
 export class HeaderWatch {
   readonly #core: Core
   readonly #onTip: () => void
   readonly #subscribers = new Set<Subscriber>()
   readonly #stop = new AbortController()
+  #timer: NodeJS.Timeout | undefined
 
   /** @param onTip called at each new tip too. */
   constructor(core: Core, onTip: () => void) {
@@ -28,6 +33,7 @@ export class HeaderWatch {
   }
 
   close(): void {
+    clearTimeout(this.#timer)
     this.#stop.abort()
   }
 
@@ -43,10 +49,25 @@ export class HeaderWatch {
     const messages = this.#core.feed.messages(channel, undefined, this.#stop.signal)
     // An event, or the message that some were missed: the tip is that of the state in both cases.
     while ((await messages.next()).done !== true) {
-      const { chain } = this.#core.reader
-      const tip = tipOf(chain)
       this.#onTip()
-      if (tip !== undefined) for (const each of this.#subscribers) each.tipChanged(chain.tipHash, tip)
+      this.#timer ??= setTimeout(() => {
+        this.#tell(performance.now() + LONGEST_MS)
+      }, TOGETHER_MS)
     }
+  }
+
+  /** Tells the subscribers of the tip, when the next blocks are there if the node has more. */
+  #tell(until: number): void {
+    const { reader } = this.#core
+    const { chain } = reader
+    if (reader.ifBehind(chain) !== undefined && performance.now() < until) {
+      this.#timer = setTimeout(() => {
+        this.#tell(until)
+      }, TOGETHER_MS)
+      return
+    }
+    this.#timer = undefined
+    const tip = tipOf(chain)
+    if (tip !== undefined) for (const each of this.#subscribers) each.tipChanged(chain.tipHash, tip)
   }
 }
