@@ -1,4 +1,5 @@
 import type { Static, TObject, TSchema } from '@sinclair/typebox'
+import type { Network } from '../../../../pipelines/chain/networks.js'
 import { coded } from '../../../../pipelines/errors.js'
 import type { NodeHealth } from '../node/node-health.js'
 import type { ChainState, RelayFees } from '../state/state.js'
@@ -160,6 +161,12 @@ export class NotFound extends coded<NotFoundCode>('HW_NOT_FOUND') {
 
 /** Thrown by a resolver whose data is still being built: 503, as while the index is behind. */
 export class NotBuiltYet extends coded('HW_SYNCING') {}
+
+/** Returns the network of the chain. @throws NotBuiltYet before the first head. */
+export function networkIn({ chain: { network } }: Pick<ReadContext, 'chain'>): Network {
+  if (network === undefined) throw new NotBuiltYet('the chain is not known yet')
+  return network
+}
 
 /** Thrown for an argument that is malformed or outside its range: 400. The message contains its name and range. */
 export class BadArgument extends coded('HW_INVALID_ARGUMENT') {}

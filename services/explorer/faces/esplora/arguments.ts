@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { decodeAddress } from '../../../../pipelines/chain/address.js'
-import { type Network, NETWORKS } from '../../../../pipelines/chain/networks.js'
-import { BadArgument, type ReadContext } from '../../core/reads/read.js'
+import { NETWORKS } from '../../../../pipelines/chain/networks.js'
+import { BadArgument, networkIn, type ReadContext } from '../../core/reads/read.js'
 import { type NamedScript, namedScript, scriptOfHash } from '../../core/reads/script.js'
 
 /** Returns the schema of an argument that the resolver checks, because errors have the texts of the reference server. */
@@ -18,12 +18,6 @@ export function numberIn(argument: string): number {
   const value = /^\+?[0-9]{1,10}$/.test(argument) ? Number(argument) : Number.NaN
   if (!(value < 2 ** 32)) throw new BadArgument('Invalid number')
   return value
-}
-
-/** Returns the network of the chain. @throws Error before the first head, when no read is answered. */
-export function networkIn({ chain: { network } }: Pick<ReadContext, 'chain'>): Network {
-  if (network === undefined) throw new Error('the network of the chain is unknown')
-  return network
 }
 
 /** Returns the script of an address. @throws BadArgument. */

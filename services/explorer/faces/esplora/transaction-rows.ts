@@ -2,7 +2,7 @@ import { ByteReader } from '../../../../pipelines/chain/bytes.js'
 import { decodePrevouts } from '../../../../pipelines/chain/prevout.js'
 import { parseBody, readTx } from '../../../../pipelines/chain/transaction.js'
 import type { ShownTx } from '../../core/mempool/shown-tx.js'
-import type { ReadContext } from '../../core/reads/read.js'
+import { networkIn, type ReadContext } from '../../core/reads/read.js'
 import type { BlockTx } from '../../core/tables/lookups.js'
 import {
   storedOf,
@@ -11,7 +11,6 @@ import {
   type TxRow,
   finalHeightOf,
 } from '../../core/tables/transactions.js'
-import { networkIn } from './arguments.js'
 import { confirmedStatus, transactionJson, UNCONFIRMED } from './transaction-json.js'
 
 type Sources = Pick<ReadContext, 'chain' | 'tables' | 'validity' | 'size'>

@@ -6,7 +6,7 @@ import { decodePrevouts } from '../../../../../pipelines/chain/prevout.js'
 import { parseBody, readTx, type TxInput } from '../../../../../pipelines/chain/transaction.js'
 import { transactionByTxid } from '../../tables/transactions.js'
 import { hash } from '../arguments.js'
-import { declareRead } from '../read.js'
+import { declareRead, networkIn } from '../read.js'
 import { type InputScripts, TransactionScripts } from '../shapes.js'
 import { findTransaction } from './transaction-details.js'
 
@@ -45,14 +45,13 @@ export const transactionScripts = declareRead({
   notFound: ['Transaction not found'],
   async resolve(context, { txid }) {
     const { tables, chain, size, validity } = context
-    const { network } = chain
-    if (network === undefined) throw new Error('the network of the chain is unknown')
     const match = await findTransaction(txid, context, (key) =>
       transactionByTxid(tables, chain.blocks, key, undefined, ({ bodySize, witnessSize }) =>
         size.reserve(CHARACTERS_PER_BYTE * (bodySize + witnessSize)),
       ),
     )
     const isConfirmed = match.unconfirmed === undefined
+    const network = networkIn(context)
     const tx = isConfirmed
       ? parseBody(match.row.body, match.row.witness)
       : readTx(new ByteReader(match.unconfirmed.raw))

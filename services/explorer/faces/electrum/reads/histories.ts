@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import type { ShownTx } from '../../../core/mempool/shown-tx.js'
 import { AnswerTooLarge } from '../../../core/reads/answer-size.js'
-import { declareRead, type ReadContext } from '../../../core/reads/read.js'
+import { declareRead, networkIn, type ReadContext } from '../../../core/reads/read.js'
 import {
   changeOf,
   lastOfScript,
@@ -13,7 +13,7 @@ import {
 import { unspentWithMempool } from '../../../core/reads/addresses/unspent.js'
 import { confirmationsByTxid } from '../../../core/tables/transactions.js'
 import { WrittenAnswer } from '../../../core/reads/written-answer.js'
-import { networkIn, text } from './arguments.js'
+import { text } from './arguments.js'
 import { confirmedDigest } from './status-digest.js'
 
 /** The maximum number of transactions of a history. */

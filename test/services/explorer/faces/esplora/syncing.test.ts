@@ -67,7 +67,8 @@ describe('the Esplora API of an index that does not have what is requested', () 
     bare.close()
   })
 
-  async function start(nodeHeight: number): Promise<void> {
+  /** @param isKnown false before the first head. */
+  async function start(nodeHeight: number, isKnown = true): Promise<void> {
     const state = new State()
     const view = new ChainView(
       headWith({
@@ -81,7 +82,9 @@ describe('the Esplora API of an index that does not have what is requested', () 
       new Map(),
       new Map(),
     )
-    state.adopt({ ...NO_CHAIN, view, position: 7, network: BITCOIN_REGTEST, height: HEIGHT, tipHash: TIP })
+    if (!isKnown) state.adopt(NO_CHAIN)
+    else
+      state.adopt({ ...NO_CHAIN, view, position: 7, network: BITCOIN_REGTEST, height: HEIGHT, tipHash: TIP })
     state.mempoolLoaded()
     state.nodeSeen = { timeMs: 1, nodeHeight }
     const pages = (core: Parameters<typeof esploraFace>[0]) =>
@@ -104,6 +107,18 @@ describe('the Esplora API of an index that does not have what is requested', () 
         expect(text, path).toBe('Index is syncing')
         expect(Number(response.headers.get('retry-after')), path).toBeGreaterThan(0)
       }
+    }
+  })
+
+  it('is 503 before the first block', async () => {
+    await start(HEIGHT + 7, false)
+    for (const [path, [level]] of Object.entries(EXPECTED)) {
+      const { status } = await fetch(bare.url + path)
+      // Without the chain it is not known either of which one an address is.
+      const allowed = level === 400 || path === '/nothing' ? [level, 503] : [200, 503]
+      expect(allowed, `${path}: ${String(status)}`).toContain(status)
+      if (!/^\/(?:mempool|fee)/.test(path) && level !== 400 && path !== '/nothing')
+        expect(status, path).toBe(503)
     }
   })
 })
