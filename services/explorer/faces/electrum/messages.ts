@@ -71,7 +71,7 @@ export const resultText = (form: Form, id: Id, json: string): string =>
     : `{"jsonrpc":"2.0","result":${json},"id":${JSON.stringify(id)}}`
 
 /** Returns the answer with an error. */
-export function errorText(form: Form, id: Id | null, { code, message }: Refusal): string {
+export function errorText(form: Form, id: Id | null, { rpcCode: code, message }: Refusal): string {
   const error = JSON.stringify({ code, message })
   return form === '1.0'
     ? `{"result":null,"error":${error},"id":${JSON.stringify(id)}}`

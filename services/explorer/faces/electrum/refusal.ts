@@ -1,4 +1,4 @@
-import type { ClientError } from '../../../../pipelines/errors.js'
+import { type ClientError, coded } from '../../../../pipelines/errors.js'
 import type { Failure } from '../../core/answering/failure.js'
 
 /** The codes of errors: those of the protocol, of JSON-RPC, and of ElectrumX. */
@@ -15,9 +15,10 @@ export const CODE = {
 } as const
 
 /** Thrown for a request that has an error for its answer. */
-export class Refusal extends Error {
+export class Refusal extends coded('HW_INVALID_ARGUMENT') {
+  /** @param rpcCode the code of the answer, one of `CODE`. */
   constructor(
-    readonly code: number,
+    readonly rpcCode: number,
     message: string,
   ) {
     super(message)

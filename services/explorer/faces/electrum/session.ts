@@ -193,7 +193,7 @@ export class Session implements Conversation {
     else if (outcome instanceof Refusal) result = outcome
     else result = refusalOf(outcome, method !== undefined && 'absent' in method ? method.absent : undefined)
     if (typeof result === 'string' && result.length > MAX_ANSWER_BYTES) result = TOO_LARGE
-    const code = typeof result === 'string' ? 0 : result.code
+    const code = typeof result === 'string' ? 0 : result.rpcCode
     this.#shared.observe(name, code, (performance.now() - began) / 1_000)
     return typeof result === 'string' ? resultText(form, call.id, result) : errorText(form, call.id, result)
   }

@@ -2,6 +2,7 @@ import { NodeRpcError } from '../../../../pipelines/node/errors.js'
 import type { Commands } from '../../core/core.js'
 import type { TxLimits } from '../../core/node/node-commands.js'
 import { type Answer, keptRequest, NO_STORE, POST, type Request } from '../../http/answer.js'
+import { BadArgument } from '../../core/reads/read.js'
 import type { HandlerRoute } from '../face.js'
 import { overLimit } from '../../core/answering/failure.js'
 import { failedAsText, textAnswer } from './answers.js'
@@ -68,7 +69,6 @@ async function answered(method: string, make: () => Promise<Answer>): Promise<An
   try {
     return await make()
   } catch (error) {
-    if (error instanceof BadBody) return textAnswer(400, error.message)
     if (error instanceof NodeRpcError)
       return textAnswer(400, `${method} RPC error ${String(error.rpcCode)}: ${error.reason}`)
     throw error
@@ -80,28 +80,25 @@ const jsonText = (value: unknown): Answer => ({
   headers: [['content-type', 'application/json'], NO_STORE],
 })
 
-/** Thrown for a body that is not a list of transactions. */
-class BadBody extends Error {}
-
-/** Returns the transactions in a body, and the limits in the query. @throws BadBody with the text of the reference server. */
+/** Returns the transactions in a body, and the limits in the query. @throws BadArgument with the text of the reference server. */
 function packageIn(
   body: string,
   query: string,
 ): { readonly hexes: readonly string[]; readonly limits: TxLimits } {
   const hexes = listIn(body)
   if (hexes.length > PACKAGE.transactions)
-    throw new BadBody(`Exceeded maximum of ${String(PACKAGE.transactions)} transactions`)
+    throw new BadArgument(`Exceeded maximum of ${String(PACKAGE.transactions)} transactions`)
   for (const [index, hex] of hexes.entries()) {
     if (hex.length < PACKAGE.least || hex.length > PACKAGE.most)
-      throw new BadBody(`Invalid transaction size for item ${String(index)}`)
+      throw new BadArgument(`Invalid transaction size for item ${String(index)}`)
     if (!/^(?:[0-9a-f]{2})+$/i.test(hex))
-      throw new BadBody(`Invalid transaction hex for item ${String(index)}`)
+      throw new BadArgument(`Invalid transaction hex for item ${String(index)}`)
   }
   const params = new URLSearchParams(query)
   const amount = (name: string): number | undefined => {
     const text = params.get(name)
     if (text === null) return undefined
-    if (!/^[0-9]+(?:\.[0-9]{1,8})?$/.test(text)) throw new BadBody(`Invalid ${name}`)
+    if (!/^[0-9]+(?:\.[0-9]{1,8})?$/.test(text)) throw new BadArgument(`Invalid ${name}`)
     return Number(text)
   }
   return { hexes, limits: { maxFeeRate: amount('maxfeerate'), maxBurnAmount: amount('maxburnamount') } }
@@ -114,5 +111,5 @@ function listIn(body: string): readonly string[] {
   } catch {
     // Not JSON.
   }
-  throw new BadBody('Invalid JSON: a list of transactions in hexadecimal is expected')
+  throw new BadArgument('Invalid JSON: a list of transactions in hexadecimal is expected')
 }
