@@ -132,6 +132,15 @@ describe.each([BITCOIN_REGTEST, REGTEST])(
           const history = naive.history(script)
           expect(await historyOf(path), path).toEqual(history)
           expect([...(await body(`${path}/utxo`))].sort(byOutpoint), path).toEqual(naive.utxo(script))
+          const summary: { txid: string; value: number }[] = await body(`${path}/txs/summary`)
+          expect(
+            summary.map(({ txid }) => txid),
+            path,
+          ).toEqual(history)
+          const { funded_txo_sum: funded, spent_txo_sum: spent } = naive.stats(script).chain_stats
+          const isRepeated = history.length < Number(naive.stats(script).chain_stats['tx_count'])
+          const total = summary.reduce((sum, { value }) => sum + value, 0)
+          if (!isRepeated) expect(total, path).toBe(Number(funded) - Number(spent))
           const unconfirmed = naive.unconfirmed(script).sort()
           const first: { txid: string }[] = await body(`${path}/txs`)
           const txids = first.map(({ txid }) => txid)

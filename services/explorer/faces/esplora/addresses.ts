@@ -10,13 +10,15 @@ import { lastOfScript, type NamedScript } from '../../core/reads/script.js'
 import { WrittenAnswer } from '../../core/reads/written-answer.js'
 import { addressesFrom } from '../../core/tables/beginnings.js'
 import { hashIn, scriptOfAddress, scriptOfScriptHash, text } from './arguments.js'
-import { firstPage, pageAfter } from './histories.js'
+import { firstPage, type HistoryTx, pageAfter } from './histories.js'
 import { UNCONFIRMED } from './transaction-json.js'
 import { statusAt, transactionsOfBlocks, unconfirmed } from './transaction-rows.js'
 
 /** The number of unconfirmed transactions of a history. */
 export const MAX_UNCONFIRMED = 50
-/** About the characters of an unspent output. */
+/** The number of transactions of a page of summaries. */
+const SUMMARIES = 5_000
+/** About the characters of an unspent output, at most. */
 const UTXO_CHARACTERS = 300
 
 /** A way to name a script in a path. */
@@ -74,6 +76,17 @@ function mempoolStats(txs: readonly ShownTx[], scriptHash: string): Stats {
 /** Returns the unconfirmed transactions of a script as JSON, newest first, at most 50. */
 const unconfirmedOf = (txs: readonly ShownTx[]): readonly string[] =>
   txs.slice(0, MAX_UNCONFIRMED).map(unconfirmed)
+
+/** Returns confirmed transactions of a script as JSON: what they change, and where they are. */
+async function summariesOf(txs: readonly HistoryTx[], context: ReadContext): Promise<readonly string[]> {
+  await context.size.reserve(UTXO_CHARACTERS * txs.length)
+  const { blocks } = context.chain
+  return txs.map(
+    ({ txid, change, height, txIndex }) =>
+      `{"txid":"${txid}","value":${String(change)},"height":${String(height)},` +
+      `"time":${String(blocks.timeAt(height))},"tx_position":${String(txIndex)}}`,
+  )
+}
 
 /** Returns a list as JSON; an empty one as it is, for `emptyFrom`. */
 export const listOf = (items: readonly string[]): WrittenAnswer<unknown[]> | unknown[] =>
@@ -157,6 +170,15 @@ function readsOf({ segment, field, script }: Naming) {
       { last: text('the last transaction of the page before') },
       async (context, requested, { last }) =>
         transactionsOfBlocks(await confirmed(context, requested, isHash(last) ? last : undefined), context),
+    ),
+    list('/txs/summary', {}, async (context, { scriptHash }) =>
+      summariesOf(await firstPage(context, scriptHash, SUMMARIES), context),
+    ),
+    list(
+      '/txs/summary/:last',
+      { last: text('the last transaction of the page before') },
+      async (context, { scriptHash }, { last = '' }) =>
+        summariesOf(await pageAfter(context, scriptHash, hashIn(last), SUMMARIES), context),
     ),
     list('/txs/mempool', {}, (context, { scriptHash }) =>
       Promise.resolve(unconfirmedOf(context.mempool.ofScript(scriptHash))),

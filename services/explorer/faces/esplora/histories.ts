@@ -8,6 +8,12 @@ import { confirmationsByTxid } from '../../core/tables/transactions.js'
 /** The number of confirmed transactions of a page. */
 export const PAGE = 25
 
+/** A transaction of a script in the chain. */
+export interface HistoryTx extends BlockTx {
+  /** Received minus sent by the script, base units. */
+  readonly change: bigint
+}
+
 /**
  * The ordinals of the last transactions of pages that were sent, by script and txid: the next page begins below them. A hint that is
  * checked, so it may be outdated.
@@ -21,7 +27,7 @@ export async function firstPage(
   context: ReadContext,
   scriptHash: string,
   limit = PAGE,
-): Promise<readonly BlockTx[]> {
+): Promise<readonly HistoryTx[]> {
   const end = await endOfScript(context, scriptHash, limit + 1)
   return pageBelow(context, scriptHash, { to: end[0]?.ordinal ?? 0, limit, known: end })
 }
@@ -35,7 +41,7 @@ export async function pageAfter(
   scriptHash: string,
   txid: string,
   limit = PAGE,
-): Promise<readonly BlockTx[]> {
+): Promise<readonly HistoryTx[]> {
   const at = await placeOf(txid, context)
   if (at === undefined) return []
   const ordinal = await ordinalOf(at, scriptHash, context)
@@ -72,8 +78,8 @@ async function pageBelow(
   context: ReadContext,
   scriptHash: string,
   { to, limit, known }: { readonly to: number; readonly limit: number; readonly known: readonly ScriptRow[] },
-): Promise<readonly BlockTx[]> {
-  const page: BlockTx[] = []
+): Promise<readonly HistoryTx[]> {
+  const page: HistoryTx[] = []
   for (let highest = to; highest > 0 && page.length < limit;) {
     const from = Math.max(1, highest - (limit - page.length) + 1)
     const rows = await pageOfScript(context, scriptHash, { from, to: highest }, known)
@@ -81,7 +87,7 @@ async function pageBelow(
     const earlier = await earlierOf(located, context)
     for (const [index, at] of located.entries()) {
       if (earlier.has(at)) continue
-      page.push(at)
+      page.push({ ...at, change: rows[index]?.change ?? 0n })
       if (page.length === limit) lastOrdinals.set(hintKey(scriptHash, at.txid), highest - index)
     }
     highest = from - 1
