@@ -37,7 +37,7 @@ const SUITES: Readonly<Record<string, (args: Arguments) => Promise<Figure[]>>> =
   'docs-start': ({ quick, repetitions }) =>
     docsStart({ content: `node_modules/ai/docs${quick ? '/05-ai-sdk-rsc' : ''}`, repetitions }),
   esplora: ({ quick, repetitions }) =>
-    esplora({ blocks: quick ? 300 : 3000, txsPerBlock: 20, repetitions, seconds: quick ? 2 : 8 }),
+    esplora({ blocks: quick ? 2000 : 6000, txsPerBlock: 20, repetitions, seconds: quick ? 2 : 8 }),
   feed: ({ quick, repetitions }) =>
     feed({ clients: quick ? 500 : 5_000, stalled: quick ? 50 : 500, events: 200, repetitions }),
   graphql: ({ quick, repetitions }) =>
