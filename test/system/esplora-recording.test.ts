@@ -135,6 +135,7 @@ describe('the answers of the Esplora face', () => {
     expect(recent).toHaveLength(10)
     const theirs = answerOf('/mempool/recent') as { txid: string }[]
     const both = theirs.filter(({ txid }) => recent.some((each) => each.txid === txid))
+    expect(both).not.toEqual([])
     for (const each of both) expect(recent).toContainEqual(each)
   })
 

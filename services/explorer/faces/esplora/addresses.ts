@@ -23,17 +23,15 @@ const UTXO_CHARACTERS = 300
 
 /** A way to name a script in a path. */
 interface Naming {
-  /** The first segment of the path. */
+  /** The first segment of the path, and the field of the summary with the name. */
   readonly segment: 'address' | 'scripthash'
-  /** The field of the summary with the name. */
-  readonly field: 'address' | 'scripthash'
   /** Returns the script. @throws BadArgument. */
   readonly script: (context: ReadContext, name: string) => NamedScript | Promise<NamedScript>
 }
 
 const NAMINGS: readonly Naming[] = [
-  { segment: 'address', field: 'address', script: scriptOfAddress },
-  { segment: 'scripthash', field: 'scripthash', script: scriptOfScriptHash },
+  { segment: 'address', script: scriptOfAddress },
+  { segment: 'scripthash', script: scriptOfScriptHash },
 ]
 
 interface Stats {
@@ -97,7 +95,7 @@ export const emptyList = (_: unknown, answer: unknown): number | undefined =>
   Array.isArray(answer) && answer.length === 0 ? 0 : undefined
 
 /** Returns the reads of the scripts that a naming names. */
-function readsOf({ segment, field, script }: Naming) {
+function readsOf({ segment, script }: Naming) {
   const path = `/${segment}/:name`
   const args = { name: text(segment) }
   const isOf = (suffix: string): string => `esplora-${segment}${suffix}`
@@ -138,7 +136,7 @@ function readsOf({ segment, field, script }: Naming) {
     async resolve(context, { name }) {
       const { scriptHash } = await named(context, name)
       return {
-        [field]: name,
+        [segment]: name,
         chain_stats: await chainStats(context, scriptHash),
         mempool_stats: mempoolStats(context.mempool.ofScript(scriptHash), scriptHash),
       }
