@@ -3,7 +3,11 @@ import type { NaiveChain } from './naive-chain.js'
 import type { NodeBlock } from './node-json.js'
 
 /** Calls the RPC of a simulated node. @returns its result. */
-export async function callNode<T>(node: Simnode, method: string, ...params: readonly unknown[]): Promise<T> {
+export async function callNode<T>(
+  node: Pick<Simnode, 'url'>,
+  method: string,
+  ...params: readonly unknown[]
+): Promise<T> {
   // fetch takes no credentials in a URL, and a simulated node needs none.
   const response = await fetch(node.url.replace('simnode:simnode@', ''), {
     method: 'POST',

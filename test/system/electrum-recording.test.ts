@@ -1,51 +1,30 @@
-import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { brotliDecompressSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { type RecordedNode, startRecordedNode } from '../../services/recorded-node/node.js'
-import { ElectrumClient, type ElectrumMessage } from '../harness/electrum-client.js'
+import { ElectrumClient } from '../harness/electrum-client.js'
+import {
+  ELECTRUM_RECORDING,
+  readElectrumRecording,
+  type RecordedCall,
+  sortedUnspent,
+  withoutSpent,
+} from '../harness/electrum-recording.js'
 import { Pipeline } from '../harness/pipeline.js'
 import { readFrames, timelineOf } from '../harness/recording.js'
 import { until } from '../harness/until.js'
 
 const engineUrl = inject('engineUrl')
-const recording = 'bitcoin-regtest'
-
-/** A call of the reference server, and its answer. */
-interface RecordedCall extends Pick<ElectrumMessage, 'result' | 'error'> {
-  readonly protocol: string
-  readonly method: string
-  readonly params: unknown
-}
-
-/** Bytes that were sent to the reference server, and the lines that came. */
-interface RecordedBytes {
-  readonly protocol: string | null
-  readonly case: string
-  readonly handshake: boolean
-  readonly handshake_line?: string
-  readonly send?: string | readonly string[]
-  readonly send_hex?: string
-  readonly receive: readonly string[]
-  readonly closed: boolean
-}
-
-function readRecorded(): readonly (RecordedCall | RecordedBytes)[] {
-  const file = new URL(`../recording/${recording}/electrum.jsonl.br`, import.meta.url)
-  const lines = brotliDecompressSync(readFileSync(file)).toString().trim().split('\n')
-  return lines.map((line) => JSON.parse(line) as RecordedCall | RecordedBytes)
-}
 
 describe('the answers of the Electrum face', () => {
-  const recorded = readRecorded()
+  const recorded = readElectrumRecording()
   let node: RecordedNode
   let pipeline: Pipeline
 
   beforeAll(async () => {
-    const frames = readFrames(recording)
+    const frames = readFrames(ELECTRUM_RECORDING)
     const last = frames.at(-1)
     if (last === undefined) throw new Error('the recording is empty')
-    node = await startRecordedNode({ timeline: timelineOf(recording) })
+    node = await startRecordedNode({ timeline: timelineOf(ELECTRUM_RECORDING) })
     node.step(frames.length - 1)
     pipeline = await Pipeline.start({
       nodeUrl: node.url,
@@ -173,26 +152,10 @@ function ordered(value: unknown): unknown {
   )
 }
 
-interface Unspent {
-  readonly height: number
-  readonly tx_hash: string
-  readonly tx_pos: number
-}
-
 /** Returns an answer without what differs by intent. */
 function shown(method: string, result: unknown): unknown {
-  if (method === 'blockchain.scripthash.listunspent') {
-    const outputs = result as readonly Unspent[]
-    const keyOf = ({ tx_hash, tx_pos }: Unspent): string => `${tx_hash} ${String(tx_pos)}`
-    const unconfirmed = outputs.filter(({ height }) => height === 0)
-    unconfirmed.sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
-    return [...outputs.filter(({ height }) => height > 0), ...unconfirmed]
-  }
-  // The recorded node shows what it spends, as `getblock` does.
-  if (method === 'blockchain.transaction.get' && typeof result === 'object')
-    return JSON.parse(JSON.stringify({ ...result, fee: undefined }), (key, value: unknown) =>
-      key === 'prevout' ? undefined : value,
-    )
+  if (method === 'blockchain.scripthash.listunspent') return sortedUnspent(result)
+  if (method === 'blockchain.transaction.get' && typeof result === 'object') return withoutSpent(result)
   return withoutName(result)
 }
 
