@@ -75,7 +75,11 @@ export const ELECTRUM: Encoding = {
   }),
 }
 
-const TOO_LARGE = new Refusal(CODE.badRequest, 'response too large')
+/** The error of ElectrumX, at whose code BlueWallet repeats a request of a batch by itself. */
+const TOO_LARGE = new Refusal(
+  CODE.invalidRequest,
+  `response too large (over ${String(MAX_ANSWER_BYTES)} bytes)`,
+)
 
 /** The conversation with one client, over any transport. */
 export class Session implements Conversation {
