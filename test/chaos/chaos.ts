@@ -2,6 +2,7 @@ import { Random } from '../../services/simnode/random.js'
 import { PATIENCE_MS } from '../harness/until.js'
 import { cleanIndexDifferences, differences, settled } from './agreement.js'
 import { CONTROLS, type Control } from './controls.js'
+import { ElectrumWallets } from './electrum-wallets.js'
 import type { Fault } from './fault.js'
 import { possibleFaults } from './faults.js'
 import { FeedWatch } from './feed-watch.js'
@@ -63,16 +64,19 @@ export async function chaos(run: Run): Promise<Outcome> {
     const reader = new StateReader(world.explorerUrl, world.node)
     world.watch = watch
     await watch.connected()
+    const wallets = await ElectrumWallets.start(world)
     while (round < run.rounds && wrong.length === 0) {
       round++
       const fault = faultOfRound(faults, run.seed, round)
       const isLast = round === run.rounds
-      wrong = await oneRound(world, { fault, round, reader, watch, isLast, run })
+      wrong = await oneRound(world, { fault, round, reader, watch, wallets, isLast, run })
     }
     await reader.close()
     await watch.close()
+    await wallets.close()
     if (reader.compared === 0) wrong.push('no answer was read during the fault')
     if (watch.requested === 0) wrong.push('no object of the feed was requested')
+    if (wallets.notified === 0) wrong.push('no message was sent to a client of the Electrum protocol')
     keep = wrong.length > 0 && (run.control === undefined || run.keep)
     return { rounds: round, differences: wrong }
   } finally {
@@ -97,6 +101,7 @@ interface Round {
   readonly fault: Fault
   readonly round: number
   readonly watch: FeedWatch
+  readonly wallets: ElectrumWallets
   readonly reader: StateReader
   readonly isLast: boolean
   readonly run: Run
@@ -104,11 +109,17 @@ interface Round {
 
 async function oneRound(
   world: World,
-  { fault, round, watch, reader, isLast, run }: Round,
+  { fault, round, watch, wallets, reader, isLast, run }: Round,
 ): Promise<string[]> {
   const from = performance.now()
   const random = (part: string): Random => Random.of(part, run.seed, round)
-  const [received, requested, compared] = [watch.received, watch.requested, reader.compared]
+  const before = {
+    received: watch.received,
+    requested: watch.requested,
+    compared: reader.compared,
+    notified: wallets.notified,
+  }
+  wallets.join(random('wallet'))
   const life = live(world.node, random('life'))
   const struck = (fault.alone === true ? life : Promise.resolve()).then(() =>
     fault.strike(world, random('fault')),
@@ -129,6 +140,7 @@ async function oneRound(
   if (unsettled.length === 0) wrong.push(...(await differences(world, state, hashes, random('sample'))))
   const waitMs = run.control === undefined ? PATIENCE_MS : CONTROL_MS
   if (unsettled.length === 0) wrong.push(...(await watch.missing(state, hashes, waitMs)))
+  if (unsettled.length === 0) wrong.push(...(await wallets.differences(waitMs)))
   wrong.push(...watch.faults, ...reader.faults)
   wrong.push(...(await stillRunning(world, waitMs)))
   const isClean = isLast || round % CLEAN_INDEX_EVERY === 0 || run.control !== undefined
@@ -139,8 +151,9 @@ async function oneRound(
       `round ${String(round)} ${fault.name}: ${wrong.length === 0 ? 'ok' : 'WRONG'}, ${seconds} s;`,
       `${String(state.height + 1)} blocks, ${String(Object.keys(state.coins).length)} coins,`,
       `${String(Object.keys(state.balances).length)} balances, ${String(state.pool.length)} in the mempool,`,
-      `${String(watch.received - received)} events received and ${String(watch.requested - requested)} objects requested,`,
-      `${String(reader.compared - compared)} answers read${isClean ? ', a clean index' : ''}`,
+      `${String(watch.received - before.received)} events received and ${String(watch.requested - before.requested)} objects requested,`,
+      `${String(wallets.notified - before.notified)} messages to a wallet,`,
+      `${String(reader.compared - before.compared)} answers read${isClean ? ', a clean index' : ''}`,
     ].join(' '),
   )
   return wrong

@@ -14,12 +14,14 @@ export const CONTROLS = {
   duplicates: ['late poller'],
   /** Writes no recent blocks again on start. */
   repair: ['power cut'],
+  /** Sends wallets no changes of the scripts to which they have subscribed. */
+  notifications: ['poller killed'],
 } as const satisfies Readonly<Record<string, readonly string[]>>
 
 export type Control = keyof typeof CONTROLS
 
 /** Returns the process from which a protection is removed. */
 export const unprotectedService = (control: Control): 'explorer' | 'materializer' =>
-  control === 'tags' ? 'explorer' : 'materializer'
+  control === 'tags' || control === 'notifications' ? 'explorer' : 'materializer'
 
 export const isControl = (name: string): name is Control => name in CONTROLS

@@ -1,10 +1,16 @@
-/** The explorer without the check of the tags of rows in memory; otherwise as services/explorer/main.ts. */
+/** The explorer without one protection, which the first argument names; otherwise as services/explorer/main.ts. */
 import { serve } from '../../services/explorer/host/serve.js'
 import { CanonicalBlocks } from '../../services/explorer/core/tables/canonical-blocks.js'
+import { Session } from '../../services/explorer/faces/electrum/session.js'
 import { runService } from '../../services/process/lifecycle.js'
 
-CanonicalBlocks.prototype.has = function (height) {
-  return height < this.length
-}
-
-await runService('explorer', serve)
+await runService('explorer', async (context) => {
+  const [without] = context.args
+  // Not the check of the tags of rows in memory.
+  if (without === 'tags')
+    CanonicalBlocks.prototype.has = function (height) {
+      return height < this.length
+    }
+  if (without === 'notifications') Session.prototype.statusChanged = () => undefined
+  await serve(context)
+})

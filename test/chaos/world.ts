@@ -50,6 +50,8 @@ export class World {
   /** The client of the feed, once it exists. */
   watch: FeedWatch | undefined
   readonly explorerUrl: string
+  /** Host and port of the Electrum protocol. */
+  readonly electrumAddress: string
   readonly #loads: Load[] = []
 
   private constructor(
@@ -65,14 +67,22 @@ export class World {
     /** The log, opened by a process beside the others. */
     readonly log: EventLog,
     explorerPort: number,
+    electrumPort: number,
   ) {
     this.explorerUrl = `http://127.0.0.1:${String(explorerPort)}`
+    this.electrumAddress = `127.0.0.1:${String(electrumPort)}`
     const database = (link: TcpProxy): Record<string, string> => ({ CLICKHOUSE_URL: link.url })
     const env = {
       engine: { DATA_DIR: this.#at('engine') },
       poller: {},
       materializer: database(links.writer),
-      explorer: { ...database(links.reader), EXPLORER_PORT: String(explorerPort), EXPLORER_GRPC_PORT: '0' },
+      explorer: {
+        ...database(links.reader),
+        EXPLORER_PORT: String(explorerPort),
+        EXPLORER_GRPC_PORT: '0',
+        ELECTRUM_PORT: String(electrumPort),
+        ELECTRUM_RATE_LIMIT_PER_MINUTE: '0',
+      },
     }
     for (const name of SERVICES) this.services.set(name, this.#newService(name, env[name]))
   }
@@ -107,6 +117,7 @@ export class World {
     const node = new SourceNode(nodeUrl)
     const world = new World(
       ...([options, folder, node, simnode, links, engineUrl, broker, disks, db, log] as const),
+      await freePort(),
       await freePort(),
     )
     try {

@@ -20,7 +20,10 @@ export class ElectrumClient {
   isClosed = false
 
   private constructor(readonly socket: Socket) {
-    createInterface({ input: socket }).on('line', (line) => {
+    const lines = createInterface({ input: socket })
+    // The reader of lines reports the errors of the socket too.
+    lines.on('error', () => undefined)
+    lines.on('line', (line) => {
       const message = JSON.parse(line) as ElectrumMessage | ElectrumMessage[]
       const id = Array.isArray(message) ? undefined : message.id
       const answered = this.#waiting.get(id)

@@ -1,13 +1,13 @@
-import type { Simnode } from '../../services/simnode/node.js'
 import type { NaiveChain } from './naive-chain.js'
 import type { NodeBlock } from './node-json.js'
 
+/** A node that answers RPC. */
+export interface RpcNode {
+  readonly url: string
+}
+
 /** Calls the RPC of a simulated node. @returns its result. */
-export async function callNode<T>(
-  node: Pick<Simnode, 'url'>,
-  method: string,
-  ...params: readonly unknown[]
-): Promise<T> {
+export async function callNode<T>(node: RpcNode, method: string, ...params: readonly unknown[]): Promise<T> {
   // fetch takes no credentials in a URL, and a simulated node needs none.
   const response = await fetch(node.url.replace('simnode:simnode@', ''), {
     method: 'POST',
@@ -17,9 +17,12 @@ export async function callNode<T>(
 }
 
 /** Computes the state of the node's chain from its blocks, through reorganisations. */
-export async function follow(chain: NaiveChain, node: Simnode): Promise<void> {
-  const { height: best } = node.chain.tip
-  while (chain.tip !== undefined && node.chain.at(chain.tip.height)?.hash !== chain.tip.hash) chain.pop()
-  for (let height = (chain.tip?.height ?? -1) + 1; height <= best; height++)
-    chain.push(await callNode<NodeBlock>(node, 'getblock', node.chain.at(height)!.hash, 3))
+export async function follow(chain: NaiveChain, node: RpcNode): Promise<void> {
+  const hashAt = (height: number): Promise<string | null> => callNode(node, 'getblockhash', height)
+  while (chain.tip !== undefined && (await hashAt(chain.tip.height)) !== chain.tip.hash) chain.pop()
+  for (let height = (chain.tip?.height ?? -1) + 1; ; height++) {
+    const hash = await hashAt(height)
+    if (hash === null) return
+    chain.push(await callNode<NodeBlock>(node, 'getblock', hash, 3))
+  }
 }

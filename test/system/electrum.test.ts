@@ -1,26 +1,16 @@
-import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { NETWORKS } from '../../pipelines/chain/networks.js'
-import { electrumHashOf } from '../../pipelines/chain/script.js'
 import { type Simnode, startSimnode } from '../../services/simnode/node.js'
 import { ElectrumClient, type ElectrumMessage } from '../harness/electrum-client.js'
 import { callNode, follow } from '../harness/follow-node.js'
 import { NaiveChain } from '../harness/naive-chain.js'
-import { baseUnits, type NodeTx } from '../harness/node-json.js'
+import { electrumHash, electrumStatus, unconfirmedByScript } from '../harness/naive-electrum.js'
 import { Pipeline } from '../harness/pipeline.js'
 import { until } from '../harness/until.js'
 
 const FINALITY = 20
 const SCRIPTS = 40
 const UNSEEN = 'ff'.repeat(32)
-
-/** An unconfirmed transaction of a script. */
-interface Unconfirmed {
-  readonly txid: string
-  readonly height: number
-  readonly fee: number
-  readonly change: bigint
-}
 
 describe.each(['btq-regtest', 'bitcoin-regtest'])('the Electrum protocol on %s', (name) => {
   let node: Simnode
@@ -48,54 +38,11 @@ describe.each(['btq-regtest', 'bitcoin-regtest'])('the Electrum protocol on %s',
     await pipeline.level({ tip: node.chain.tip.hash, mempoolSize: node.simulation.mempool.size })
   }
 
-  /** Returns the unconfirmed transactions of each script, as the node describes them. */
-  async function mempoolOf(): Promise<ReadonlyMap<string, readonly Unconfirmed[]>> {
-    type Entry = { readonly depends: readonly string[]; readonly fees: { readonly base: number } }
-    const entries = Object.entries(await callNode<Record<string, Entry>>(node, 'getrawmempool', true))
-    const txs = new Map<string, NodeTx>()
-    for (const [txid] of entries) txs.set(txid, await callNode<NodeTx>(node, 'getrawtransaction', txid, 1))
-    const coinOf = (txid: string, vout: number): { script: string; value: bigint } | undefined => {
-      const output = txs.get(txid)?.vout[vout]
-      return output === undefined
-        ? chain.coins.get(`${txid}:${String(vout)}`)
-        : { script: output.scriptPubKey.hex, value: baseUnits(output.value) }
-    }
-    const byScript = new Map<string, Unconfirmed[]>()
-    for (const [txid, { depends, fees }] of entries) {
-      const tx = txs.get(txid)!
-      const changes = new Map<string, bigint>()
-      const add = (script: string, value: bigint) => changes.set(script, (changes.get(script) ?? 0n) + value)
-      for (const { scriptPubKey, value } of tx.vout) add(scriptPubKey.hex, baseUnits(value))
-      for (const input of tx.vin) {
-        const coin = coinOf(input.txid ?? '', input.vout ?? 0)
-        if (coin !== undefined) add(coin.script, -coin.value)
-      }
-      const height = depends.length > 0 ? -1 : 0
-      for (const [script, change] of changes)
-        byScript.set(script, [
-          ...(byScript.get(script) ?? []),
-          { txid, height, fee: Number(baseUnits(fees.base)), change },
-        ])
-    }
-    for (const list of byScript.values())
-      list.sort((one, other) => other.height - one.height || (one.txid < other.txid ? -1 : 1))
-    return byScript
-  }
-
-  const statusOf = (lines: readonly { txid: string; height: number }[]): string | null =>
-    lines.length === 0
-      ? null
-      : createHash('sha256')
-          .update(lines.map(({ txid, height }) => `${txid}:${String(height)}:`).join(''))
-          .digest('hex')
-
   const busiest = (): string[] =>
     [...chain.history]
       .sort(([, one], [, other]) => other.length - one.length)
       .slice(0, SCRIPTS)
       .map(([script]) => script)
-
-  const hashOf = (script: string): string => electrumHashOf(Buffer.from(script, 'hex'))
 
   /** A client that knows the statuses of scripts by their hashes. */
   class Wallet {
@@ -138,18 +85,18 @@ describe.each(['btq-regtest', 'bitcoin-regtest'])('the Electrum protocol on %s',
 
   it('keeps subscribers up to date through reorganisations, and agrees with a naive index', async () => {
     const scripts = busiest()
-    const hashes = [...scripts.map(hashOf), UNSEEN]
+    const hashes = [...scripts.map(electrumHash), UNSEEN]
     const wallet = await Wallet.connect(hashes)
 
     const check = async (each: Wallet): Promise<void> => {
-      const mempool = await mempoolOf()
+      const mempool = await unconfirmedByScript(chain, node)
       const expected = new Map<string, string | null>([[UNSEEN, null]])
       const requests = []
       const answers: unknown[] = []
       for (const script of scripts) {
         const rows = chain.history.get(script) ?? []
         const unconfirmed = mempool.get(script) ?? []
-        expected.set(hashOf(script), statusOf([...rows, ...unconfirmed]))
+        expected.set(electrumHash(script), electrumStatus([...rows, ...unconfirmed]))
         const history = [
           ...rows.map(({ txid, height }) => ({ tx_hash: txid, height })),
           ...unconfirmed.map(({ txid, height, fee }) => ({ tx_hash: txid, height, fee })),
@@ -163,7 +110,7 @@ describe.each(['btq-regtest', 'bitcoin-regtest'])('the Electrum protocol on %s',
           requests.push({
             id: `m/${String(requests.length)}`,
             method: `blockchain.scripthash.${method}`,
-            params: { scripthash: hashOf(script) },
+            params: { scripthash: electrumHash(script) },
           })
           answers.push(answer)
         }
