@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import type { Origin } from '../../../access/client-address.js'
 import type { Encoding } from '../../core/answering/encoding.js'
 import { DEFECT, type Failure, NOT_READY } from '../../core/answering/failure.js'
@@ -97,6 +98,8 @@ export class Session implements Conversation {
   constructor(shared: Shared, client: Client) {
     this.#shared = shared
     this.#client = client
+    // One for each request that waits.
+    setMaxListeners(0, this.#stop.signal)
   }
 
   /** True after `server.version`, or a request without it. */

@@ -1,0 +1,165 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import type { OnDisconnect } from '../../../../services/explorer/core/answering/shared-answer.js'
+import { RequestLimit } from '../../../../services/explorer/core/answering/request-limit.js'
+import type { Core } from '../../../../services/explorer/core/core.js'
+import type { ScriptSubscription } from '../../../../services/explorer/core/feed/script-feed.js'
+import { Connection } from '../../../../services/explorer/faces/electrum/connection.js'
+import { Session, type Shared } from '../../../../services/explorer/faces/electrum/session.js'
+import { HeaderWatch } from '../../../../services/explorer/faces/electrum/watches/header-watch.js'
+import { StatusWatch } from '../../../../services/explorer/faces/electrum/watches/status-watch.js'
+import { until } from '../../../harness/until.js'
+
+const SCRIPT = 'ab'.repeat(32)
+const subscription = (id: number, hash = SCRIPT) => ({
+  id,
+  method: 'blockchain.scripthash.subscribe',
+  params: [hash],
+})
+
+/** Returns the parts that sessions share, for a core of which only these are used. */
+function sharedOf(core: object): Shared {
+  const parts = { defect: (error: unknown) => expect.fail(String(error)), ...core } as unknown as Core
+  return {
+    core: parts,
+    limit: new RequestLimit(undefined),
+    headers: new HeaderWatch(parts, () => undefined),
+    statuses: new StatusWatch(parts, () => Promise.resolve(undefined)),
+    observe: () => undefined,
+  }
+}
+
+function sessionOf(shared: Shared): { session: Session; sent: string[] } {
+  const sent: string[] = []
+  const client = {
+    origin: { peer: new Uint8Array(), forwardedFor: '' },
+    send: (message: string) => void sent.push(message),
+    end: () => undefined,
+  }
+  return { session: new Session(shared, client), sent }
+}
+
+const receive = (session: Session, message: unknown): Promise<void> =>
+  session.receive(Buffer.from(JSON.stringify(message)))
+
+/** Subscriptions to the changes of scripts that have not ended. */
+function scriptsOf(): { scripts: Pick<Core['scripts'], 'subscribe'>; watched: Set<ScriptSubscription> } {
+  const watched = new Set<ScriptSubscription>()
+  const subscribe = (each: ScriptSubscription) => {
+    watched.add(each)
+    return () => void watched.delete(each)
+  }
+  return { scripts: { subscribe }, watched }
+}
+
+const answering = (json: string) => ({
+  answer: () => Promise.resolve({ answer: { body: Buffer.from(json) } }),
+})
+const UNUSED = '{"status":null,"isUnconfirmed":false}'
+
+describe('a session of the Electrum protocol', () => {
+  it('leaves nothing behind: scripts are watched while a client is subscribed to them', async () => {
+    const { scripts, watched } = scriptsOf()
+    const shared = sharedOf({ scripts, reader: answering(UNUSED) })
+    const [one, other] = [sessionOf(shared), sessionOf(shared)]
+    const hashes = Array.from({ length: 100 }, (_, index) => index.toString(16).padStart(64, '0'))
+    for (const { session } of [one, other])
+      for (const [id, hash] of hashes.entries()) await receive(session, subscription(id, hash))
+    // All clients share the watch of a script.
+    expect(watched.size).toBe(100)
+    one.session.close()
+    expect(watched.size).toBe(100)
+    other.session.close()
+    expect(watched.size).toBe(0)
+  })
+
+  it('sends nothing after its end, also of answers that were being made', async () => {
+    const { scripts, watched } = scriptsOf()
+    let answered: ((answer: unknown) => void) | undefined
+    const answer = () => new Promise((resolve) => (answered = resolve))
+    const { session, sent } = sessionOf(sharedOf({ scripts, reader: { answer } }))
+    const received = receive(session, subscription(1))
+    await until('the answer is being made', () => answered !== undefined)
+    session.close()
+    answered?.({ answer: { body: Buffer.from(UNUSED) } })
+    await received
+    session.statusChanged(SCRIPT, 'ff'.repeat(32))
+    expect(sent).toEqual([])
+    expect(watched.size).toBe(0)
+  })
+
+  it.each([
+    ['a request', subscription(1)],
+    ['a batch', [subscription(1), subscription(2, 'cd'.repeat(32))]],
+  ])('cancels the queries of %s whose client has disconnected', async (_, message) => {
+    let cancelled = 0
+    const never = (_read: unknown, { onDisconnect }: { onDisconnect: OnDisconnect }) =>
+      new Promise(() => {
+        onDisconnect(() => cancelled++)
+      })
+    const operation = (_make: unknown, request: { onDisconnect: OnDisconnect }) => never(_make, request)
+    const answer = (read: unknown, request: { onDisconnect: OnDisconnect }) => never(read, request)
+    const { scripts } = scriptsOf()
+    const { session } = sessionOf(sharedOf({ scripts, reader: { answer, operation } }))
+    void receive(session, message)
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(cancelled).toBe(0)
+    session.close()
+    expect(cancelled).toBe(1)
+  })
+
+  it('causes no warning by requests that wait for the database', async () => {
+    const warned = vi.spyOn(process, 'emitWarning')
+    let requested = 0
+    const answer = () => {
+      requested++
+      return Promise.resolve({ code: 'HW_DATABASE_UNAVAILABLE', message: 'gone' })
+    }
+    const { scripts } = scriptsOf()
+    const { session } = sessionOf(sharedOf({ scripts, reader: { answer } }))
+    const waiting = Array.from({ length: 32 }, (_, id) => receive(session, subscription(id)))
+    await until('each is requested again', () => requested >= 64)
+    session.close()
+    await Promise.all(waiting)
+    expect(warned).not.toHaveBeenCalled()
+  })
+
+  it('answers with an error instead of more than 8,100,000 bytes', async () => {
+    const { session, sent } = sessionOf(
+      sharedOf({ reader: answering(JSON.stringify('x'.repeat(8_099_998))) }),
+    )
+    const history = { id: 1, method: 'blockchain.scripthash.get_history', params: [SCRIPT] }
+    await receive(session, history)
+    expect(JSON.parse(sent.pop() ?? '')).toHaveProperty('result')
+    const more = sessionOf(sharedOf({ reader: answering(JSON.stringify('x'.repeat(8_099_999))) }))
+    await receive(more.session, history)
+    expect(JSON.parse(more.sent[0] ?? '')).toMatchObject({
+      error: { code: 1, message: 'response too large' },
+    })
+  })
+})
+
+describe('a connection of the Electrum protocol', () => {
+  afterEach(() => {
+    vi.restoreAllMocks()
+  })
+
+  it('ends after ten minutes in which nothing is sent, with half a line too', async () => {
+    const server = createServer()
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const client = connect((server.address() as AddressInfo).port, '127.0.0.1')
+    client.write('{"id":1,')
+    const [socket] = (await once(server, 'connection')) as [Socket]
+    const setTimeout = vi.spyOn(socket, 'setTimeout')
+    const connection = new Connection(socket, sharedOf({}))
+    expect(setTimeout.mock.calls).toEqual([[600_000]])
+    const ended = once(client, 'close')
+    client.resume()
+    socket.setTimeout(1)
+    await ended
+    connection.close()
+    server.close()
+  })
+})
