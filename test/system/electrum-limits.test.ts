@@ -124,7 +124,7 @@ describe('the limits of the Electrum protocol', () => {
     const fitting = Math.floor(8_100_000 / JSON.stringify(batch[0]).length)
     expect(batch.map(({ result }) => result === hex)).toEqual(batch.map((_, index) => index < fitting))
     for (const { error } of batch.slice(fitting))
-      expect(error).toEqual({ code: 1, message: 'response too large' })
+      expect(error).toEqual({ code: -32_600, message: 'response too large (over 8100000 bytes)' })
     expect(batch).toHaveLength(60)
   })
 

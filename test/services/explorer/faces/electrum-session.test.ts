@@ -135,7 +135,7 @@ describe('a session of the Electrum protocol', () => {
     const more = sessionOf(sharedOf({ reader: answering(JSON.stringify('x'.repeat(8_099_999))) }))
     await receive(more.session, history)
     expect(JSON.parse(more.sent[0] ?? '')).toMatchObject({
-      error: { code: 1, message: 'response too large' },
+      error: { code: -32_600 },
     })
   })
 })
