@@ -155,10 +155,10 @@ describe('a connection of the Electrum protocol', () => {
     const setTimeout = vi.spyOn(socket, 'setTimeout')
     const connection = new Connection(socket, sharedOf({}))
     expect(setTimeout.mock.calls).toEqual([[600_000]])
-    const ended = once(client, 'close')
+    client.on('error', () => undefined)
     client.resume()
     socket.setTimeout(1)
-    await ended
+    await until('the connection ends', () => client.destroyed)
     connection.close()
     server.close()
   })
