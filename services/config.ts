@@ -182,6 +182,17 @@ const SETTINGS = {
     'The certificate for `ELECTRUM_TLS_PORT`, with those of its issuers, as PEM. It is read again when it has changed.',
   ),
   electrumTlsKey: optionalPath('ELECTRUM_TLS_KEY', 'The private key of `ELECTRUM_TLS_CERT`, as PEM.'),
+  electrumTlsSelfSigned: choice(
+    'ELECTRUM_TLS_SELF_SIGNED',
+    ['true', 'false'],
+    'Whether to make a certificate for `ELECTRUM_TLS_PORT` at the first start, and keep it as `DATA_DIR/electrum-tls.pem`, if `ELECTRUM_TLS_CERT` is not set.',
+    'false',
+  ),
+  electrumHosts: urls(
+    'ELECTRUM_HOSTS',
+    ['tcp', 'ssl', 'ws', 'wss'],
+    'The addresses at which clients reach the Electrum protocol, separated by commas, such as `ssl://electrum.example.org:50002`: `server.features` lists them, and a self-signed certificate is for them.',
+  ),
   explorerProcesses: integer(
     'EXPLORER_PROCESSES',
     { least: 1, most: 64, fallback: 1 },

@@ -57,7 +57,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     reader: core.reader,
     wsClients: () => server.clients,
     grpcStreams: () => grpc?.streams ?? 0,
-    electrumClients: () => (electrum?.streams ?? 0) + (electrumTls?.streams ?? 0),
+    electrumClients: () => serving.electrum.clients,
     consumerLags: core.lags,
   })
 
@@ -76,6 +76,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     clearInterval(timer)
     server.close()
     await Promise.all([grpc?.close(), esplora?.close(), electrum?.close(), electrumTls?.close()])
+    serving.electrum.close()
     stop.abort()
     writer.close()
     core.scripts.close()
@@ -103,12 +104,14 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     if (esploraPort !== undefined)
       esplora = await serving.esplora.listen({ host, port: esploraPort, isShared })
     if (electrumPort !== undefined)
-      electrum = await serving.electrum.listen({ host, port: electrumPort, isShared })
+      electrum = await serving.electrum.tcp.listen({ host, port: electrumPort, isShared })
     const { electrumTlsPort } = options
     if (electrumTlsPort !== undefined) {
       if (options.electrumCertificate === undefined)
-        throw new StartRefused('ELECTRUM_TLS_PORT needs ELECTRUM_TLS_CERT and ELECTRUM_TLS_KEY')
-      electrumTls = await serving.electrumTls.listen({ host, port: electrumTlsPort, isShared })
+        throw new StartRefused(
+          'ELECTRUM_TLS_PORT needs ELECTRUM_TLS_CERT and ELECTRUM_TLS_KEY, or ELECTRUM_TLS_SELF_SIGNED=true',
+        )
+      electrumTls = await serving.electrum.tls.listen({ host, port: electrumTlsPort, isShared })
     }
     const boundPort = await server.listen(host, port, isShared)
     isListening = true

@@ -2,6 +2,7 @@ import type { Logger } from '../../../pipelines/logger.js'
 import type { EventLog } from '../../../pipelines/log/port.js'
 import type { Database } from '../../../pipelines/tables/clickhouse.js'
 import type { DefinitionPaths } from '../core/definitions/definitions.js'
+import type { Hosts } from '../faces/electrum/hosts.js'
 import type { Member } from './processes/member.js'
 
 export interface ExplorerOptions {
@@ -16,7 +17,9 @@ export interface ExplorerOptions {
   readonly electrumPort?: number | undefined
   /** The port of the Electrum protocol over TLS; 0 for a free one. Not set: no TLS. */
   readonly electrumTlsPort?: number | undefined
-  /** The files of the certificate and its key for it. */
+  /** The addresses of the Electrum protocol, as clients reach it. */
+  readonly electrumHosts?: Hosts
+  /** The files of the certificate for TLS and of its key. */
   readonly electrumCertificate?: { readonly cert: string; readonly key: string } | undefined
   readonly db: Database
   readonly log: EventLog

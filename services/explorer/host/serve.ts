@@ -1,8 +1,12 @@
 import cluster from 'node:cluster'
+import { join } from 'node:path'
 import { Database } from '../../../pipelines/tables/clickhouse.js'
 import { engineUrl, presentNodeUrl } from '../../process/discovery.js'
 import { openEventLog } from '../../process/event-log.js'
 import { type ServiceContext, untilAborted } from '../../process/lifecycle.js'
+import type { CertificateFiles } from '../faces/electrum/transports/certificate.js'
+import { hostsOf } from '../faces/electrum/hosts.js'
+import { selfSignedCertificate } from '../faces/electrum/transports/self-signed.js'
 import { startExplorer } from './explorer.js'
 import { Member } from './processes/member.js'
 import type { FromPrimary, ToPrimary } from './processes/messages.js'
@@ -29,7 +33,7 @@ export async function serve(context: ServiceContext): Promise<void> {
     whaleMinValue,
   } = config
   const definitions = { labels: config.labelsFile, pools: config.poolsFile }
-  const { electrumTlsCert: cert, electrumTlsKey: key } = config
+  const electrumHosts = hostsOf(config.electrumHosts)
   const explorer = await startExplorer({
     host,
     port,
@@ -37,7 +41,8 @@ export async function serve(context: ServiceContext): Promise<void> {
     esploraPort,
     electrumPort,
     electrumTlsPort: config.electrumTlsPort,
-    electrumCertificate: cert === undefined || key === undefined ? undefined : { cert, key },
+    electrumHosts,
+    electrumCertificate: await certificateOf(config, Object.keys(electrumHosts)),
     db,
     log,
     chain: config.chain,
@@ -66,6 +71,19 @@ export async function serve(context: ServiceContext): Promise<void> {
   await explorer.close()
   await Promise.all([db.close(), log.close()])
   if (refused !== undefined) throw refused
+}
+
+/** Returns the certificate of the Electrum protocol over TLS; undefined if there is none. */
+function certificateOf(
+  config: ServiceContext['config'],
+  hosts: readonly string[],
+): Promise<CertificateFiles> | CertificateFiles | undefined {
+  const { electrumTlsPort, electrumTlsCert: cert, electrumTlsKey: key, dataDir } = config
+  if (electrumTlsPort === undefined) return undefined
+  if (cert !== undefined || key !== undefined)
+    return cert === undefined || key === undefined ? undefined : { cert, key }
+  if (config.electrumTlsSelfSigned !== 'true') return undefined
+  return selfSignedCertificate(join(dataDir, 'electrum-tls.pem'), hosts)
 }
 
 /** Connects this process with the primary. */

@@ -1,7 +1,7 @@
 import { StartRefused } from '../../../pipelines/errors.js'
 import type { Core } from '../core/core.js'
 import type { HttpFace, ListenerFace } from '../faces/face.js'
-import { electrumFace } from '../faces/electrum/face.js'
+import { type ElectrumFaces, electrumFaces } from '../faces/electrum/face.js'
 import { esploraFace } from '../faces/esplora/face.js'
 import { ESPLORA } from '../faces/esplora/forms.js'
 import { graphqlFace } from '../faces/graphql/face.js'
@@ -10,6 +10,7 @@ import { pagesFace } from '../faces/pages/face.js'
 import { Documents } from '../faces/rest/description/documents.js'
 import { restFace } from '../faces/rest/face.js'
 import { websocketFace } from '../faces/websocket/face.js'
+import { clientOf } from '../../access/client-address.js'
 import { EXPLORER_ESPLORA } from '../../process/ports.js'
 import { RequestLimit } from '../core/answering/request-limit.js'
 import { ReadAnswers } from '../http/read-answers.js'
@@ -25,8 +26,7 @@ import { type MetricsText, statusRoutes } from './status.js'
 export interface Serving {
   readonly grpc: ListenerFace
   readonly esplora: ListenerFace
-  readonly electrum: ListenerFace
-  readonly electrumTls: ListenerFace
+  readonly electrum: ElectrumFaces
 }
 
 /** Builds the faces, and attaches the HTTP faces to the server. @throws StartRefused if a path is not free. */
@@ -42,12 +42,14 @@ export function servingOf(
   const documents = new Documents(reads, () => reader.chain, enabled)
   const metricsText: MetricsText = member?.metricsText ?? (() => metrics.text())
   const openApi = (): string => documents.of('openapi').body.toString()
+  const electrum = electrumOf(core, options, metrics)
   // One line for each face; if two faces have a path, the first face answers.
   const faces: readonly HttpFace[] = [
     restFace({ core, answers, documents }),
     pagesFace({ core, openApi, basePath, docsUrl, docsPort }),
     graphqlFace(core, basePath),
     websocketFace(core),
+    electrum.web,
     statusRoutes(core, metricsText),
   ]
   const dispatcher = attachFaces(server, { faces, reader, answers, metrics, defect: core.defect })
@@ -56,7 +58,7 @@ export function servingOf(
     metrics.observeCall(method, code, seconds)
     if (code === 'INTERNAL') metrics.defect('grpc')
   })
-  return { grpc, esplora: esploraOf(core, options, metrics), ...electrumOf(core, options, metrics) }
+  return { grpc, esplora: esploraOf(core, options, metrics), electrum }
 }
 
 /** Builds Esplora's HTTP API, which has a listener and a rate limit of its own. */
@@ -78,21 +80,18 @@ function esploraOf(core: Core, options: ExplorerOptions, metrics: Metrics): List
   )
 }
 
-/** Builds the Electrum protocol over TCP and TLS, which have listeners and a rate limit of their own. */
-function electrumOf(
-  core: Core,
-  options: ExplorerOptions,
-  metrics: Metrics,
-): Pick<Serving, 'electrum' | 'electrumTls'> {
-  const limit = new RequestLimit(limitOf('electrum', options.electrumRateLimitPerMinute, options))
-  const observe = (method: string, code: number, seconds: number): void => {
-    metrics.observeElectrum(method, code, seconds)
-  }
-  const tls = options.electrumCertificate
-  return {
-    electrum: electrumFace(core, { limit, observe }),
-    electrumTls: electrumFace(core, { limit, observe, tls }),
-  }
+/** Builds the Electrum protocol over TCP, TLS and WebSocket, which have a rate limit of their own. */
+function electrumOf(core: Core, options: ExplorerOptions, metrics: Metrics): ElectrumFaces {
+  const { electrumHosts: hosts = {}, electrumCertificate: certificate, trustedProxyHops = 0 } = options
+  return electrumFaces(core, {
+    limit: new RequestLimit(limitOf('electrum', options.electrumRateLimitPerMinute, options)),
+    observe: (method, code, seconds) => {
+      metrics.observeElectrum(method, code, seconds)
+    },
+    clientOf: (origin) => clientOf(origin, trustedProxyHops),
+    hosts,
+    certificate,
+  })
 }
 
 /**

@@ -1,3 +1,5 @@
+import type { Origin } from '../../access/client-address.js'
+
 /** A WebSocket connection of a protocol. */
 export interface Socket {
   /** The chosen protocol; empty if the client offered none that is known. */
@@ -21,10 +23,20 @@ export interface Session {
   closed(code: number, reason: string): void
 }
 
+/** The maximum sizes of a protocol, in bytes. */
+export interface SocketSizes {
+  /** A longer message of a client closes its connection with status 1009. */
+  readonly message: number
+  /** The messages that may wait for a client. Beyond this it is disconnected. */
+  readonly backlog: number
+}
+
 /** A protocol of WebSocket connections. */
 export interface SocketProtocol {
   readonly paths: readonly string[]
   /** Returns the protocol to use; empty if none is known. @param offered the header `sec-websocket-protocol`. */
   choose(offered: string): string
-  open(socket: Socket): Session
+  /** Not set: those of the feed. */
+  readonly sizes?: SocketSizes
+  open(socket: Socket, origin: Origin): Session
 }

@@ -1,73 +1,79 @@
-import { once } from 'node:events'
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
-import { createServer as createTlsServer } from 'node:tls'
-import type { Logger } from '../../../../pipelines/logger.js'
-import { assertPortFree, EXPLORER_ELECTRUM, EXPLORER_ELECTRUM_TLS } from '../../../process/ports.js'
+import type { Origin } from '../../../access/client-address.js'
+import { EXPLORER_ELECTRUM, EXPLORER_ELECTRUM_TLS } from '../../../process/ports.js'
 import type { RequestLimit } from '../../core/answering/request-limit.js'
 import type { Core } from '../../core/core.js'
-import type { Listener, ListenerFace } from '../face.js'
-import { type CertificateFiles, followCertificate, readCertificate } from './certificate.js'
-import { Connection } from './connection.js'
+import { errorAnswer, failedAsJson, GET } from '../../http/answer.js'
+import type { HttpFace, ListenerFace } from '../face.js'
+import type { CertificateFiles } from './transports/certificate.js'
+import { ElectrumListener } from './transports/listener.js'
+import type { Hosts } from './hosts.js'
 import { type Status, status } from './reads/histories.js'
-import { Session, type Shared } from './session.js'
+import { MAX_MESSAGE_BYTES, Session, type Shared } from './session.js'
+import { Shares } from './shares.js'
+import { socketSession } from './transports/socket.js'
 import { HeaderWatch } from './watches/header-watch.js'
 import { StatusWatch } from './watches/status-watch.js'
 
 export interface ElectrumOptions {
   readonly limit: RequestLimit
   readonly observe: Shared['observe']
-  /** The certificate for TLS. Not set: connections are not encrypted. */
-  readonly tls?: CertificateFiles | undefined
+  readonly clientOf: (origin: Origin) => string
+  readonly hosts: Hosts
+  /** The certificate for TLS; undefined if there is none. */
+  readonly certificate: CertificateFiles | undefined
 }
 
-const MAX_CONNECTIONS = 10_000
+/** The Electrum protocol over each transport. Clients of all of them share limits and watches. */
+export interface ElectrumFaces {
+  readonly tcp: ListenerFace
+  readonly tls: ListenerFace
+  /** WebSocket at /electrum. */
+  readonly web: HttpFace
+  /** The number of connected clients, and of their subscriptions to scripts. */
+  readonly clients: number
+  readonly subscriptions: number
+  close(): void
+}
 
-/** Returns the face of the Electrum protocol, over TCP or TLS. Source: `content/explorer-api/electrum.md`. */
-export function electrumFace(core: Core, options: ElectrumOptions): ListenerFace {
+/** The maximum number of connections, and of subscriptions to scripts, in this process. */
+const CONNECTIONS = { all: 10_000, each: 1_000 }
+const SUBSCRIPTIONS = { all: 1_000_000, each: 250_000 }
+/** The bytes that may wait for a WebSocket client. */
+const MAX_BACKLOG_BYTES = 32 * 2 ** 20
+const PATH = '/electrum'
+
+/** Returns the faces of the Electrum protocol. Source: `content/explorer-api/electrum.md`. */
+export function electrumFaces(core: Core, options: ElectrumOptions): ElectrumFaces {
+  const statuses: StatusWatch = new StatusWatch(core, (hash) => currentStatus(own, hash))
+  const headers = new HeaderWatch(core, () => {
+    statuses.tipChanged()
+  })
+  const subscriptions = new Shares(SUBSCRIPTIONS)
+  const shared: Shared = { core, ...options, headers, statuses, subscriptions }
+  // Reads for all subscribers.
+  const own = new Session(shared, {
+    origin: { peer: new Uint8Array(), forwardedFor: '' },
+    answer: () => Promise.resolve(),
+    send: () => undefined,
+    end: () => undefined,
+  })
+  headers.start()
+  const connections = new Shares(CONNECTIONS)
+  const listeners = { shared, connections, logger: core.logger }
   return {
-    async listen({ host, port, isShared }): Promise<Listener> {
-      // The primary of several processes has checked a port that they share.
-      const what = options.tls === undefined ? EXPLORER_ELECTRUM : EXPLORER_ELECTRUM_TLS
-      if (port !== 0 && !isShared) await assertPortFree(port, host, what)
-      const statuses: StatusWatch = new StatusWatch(core, (hash) => currentStatus(own, hash))
-      const headers = new HeaderWatch(core, () => {
-        statuses.tipChanged()
-      })
-      const shared: Shared = { core, ...options, headers, statuses }
-      // Reads for all subscribers.
-      const own = new Session(shared, {
-        origin: { peer: new Uint8Array(), forwardedFor: '' },
-        send: () => undefined,
-        end: () => undefined,
-      })
-      const connections = new Set<Connection>()
-      const accept = (socket: Socket): void => {
-        const connection = new Connection(socket, shared)
-        connections.add(connection)
-        socket.once('close', () => connections.delete(connection))
-      }
-      const { server, end } = await serverOf(accept, options.tls, core.logger)
-      server.maxConnections = MAX_CONNECTIONS
-      server.listen({ host, port, exclusive: !isShared })
-      await once(server, 'listening')
-      headers.start()
-      return {
-        port: (server.address() as AddressInfo).port,
-        get streams() {
-          return connections.size
-        },
-        setServing: () => undefined,
-        close: async () => {
-          headers.close()
-          statuses.close()
-          own.close()
-          end()
-          const closed = once(server, 'close')
-          server.close()
-          for (const connection of connections) connection.close()
-          await closed
-        },
-      }
+    tcp: new ElectrumListener(listeners, EXPLORER_ELECTRUM),
+    tls: new ElectrumListener(listeners, EXPLORER_ELECTRUM_TLS, options.certificate),
+    web: webFace(shared, connections),
+    get clients() {
+      return connections.total
+    },
+    get subscriptions() {
+      return subscriptions.total
+    },
+    close: () => {
+      headers.close()
+      statuses.close()
+      own.close()
     },
   }
 }
@@ -77,20 +83,36 @@ async function currentStatus(own: Session, hash: string): Promise<Status | undef
   return typeof answer === 'string' ? (JSON.parse(answer) as Status) : undefined
 }
 
-const SOCKET_OPTIONS = { noDelay: true, keepAlive: true }
-/** The time within which a client must have agreed on the encryption. */
-const HANDSHAKE_MS = 10_000
-
-/** Returns a server that hands over its connections, and a function that ends what it follows. @throws StartRefused for the certificate. */
-async function serverOf(
-  accept: (socket: Socket) => void,
-  files: CertificateFiles | undefined,
-  logger: Logger,
-): Promise<{ readonly server: Server; readonly end: () => void }> {
-  if (files === undefined) return { server: createServer(SOCKET_OPTIONS, accept), end: () => undefined }
-  const secure = { ...SOCKET_OPTIONS, ...(await readCertificate(files)), handshakeTimeout: HANDSHAKE_MS }
-  const server = createTlsServer(secure, accept)
-  // A client that did not complete the handshake: its connection is closed.
-  server.on('tlsClientError', () => undefined)
-  return { server, end: followCertificate(server, files, logger) }
+/** Returns the face of the protocol as WebSocket messages. */
+function webFace(shared: Shared, connections: Shares): HttpFace {
+  const handle = () => errorAnswer('HW_UPGRADE_REQUIRED', 'Upgrade Required', [['upgrade', 'websocket']])
+  return {
+    routes: [{ pattern: PATH, methods: GET, isLimited: false, handle }],
+    failed: failedAsJson,
+    sockets: [
+      {
+        paths: [PATH],
+        // Clients need not offer a protocol.
+        choose: (offered) => offered,
+        sizes: { message: MAX_MESSAGE_BYTES, backlog: MAX_BACKLOG_BYTES },
+        open: (socket, origin) => {
+          const client = shared.clientOf(origin)
+          const isTaken = connections.take(client)
+          const session = socketSession(socket, origin, shared)
+          if (!isTaken) socket.close(TRY_AGAIN_LATER, 'too many connections')
+          return {
+            message: (text, isBinary) => {
+              if (isTaken) session.message(text, isBinary)
+            },
+            closed: (code, reason) => {
+              session.closed(code, reason)
+              if (isTaken) connections.give(client, 1)
+            },
+          }
+        },
+      },
+    ],
+  }
 }
+
+const TRY_AGAIN_LATER = 1013

@@ -23,11 +23,11 @@ export interface Malformed {
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Parses a line. @throws Refusal. */
-export function parsedLine(line: Uint8Array): unknown {
+/** Parses a message, of which transports deliver the bytes or the text. @throws Refusal. */
+export function parsed(message: Uint8Array | string): unknown {
   let text: string
   try {
-    text = UTF8.decode(line)
+    text = typeof message === 'string' ? message : UTF8.decode(message)
   } catch {
     throw new Refusal(CODE.unparsable, 'messages must be encoded in UTF-8')
   }

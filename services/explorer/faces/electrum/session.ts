@@ -20,13 +20,15 @@ import {
   type Form,
   formOf,
   notificationText,
-  parsedLine,
+  parsed,
   resultText,
 } from './messages.js'
 import { type CallMethod, type Method, methodOf, type Wanted } from './methods.js'
+import type { Hosts } from './hosts.js'
 import { CODE, isPassing, Refusal, refusalOf } from './refusal.js'
+import type { Shares } from './shares.js'
 import { valuesOf } from './values.js'
-import { compare, negotiated, parsed, PROTOCOL, type Version } from './version.js'
+import { compare, LEAST, negotiated, PROTOCOL, type Version } from './version.js'
 import type { HeaderWatch } from './watches/header-watch.js'
 import type { StatusWatch } from './watches/status-watch.js'
 
@@ -36,6 +38,12 @@ export interface Shared {
   readonly limit: RequestLimit
   readonly headers: HeaderWatch
   readonly statuses: StatusWatch
+  /** The subscriptions to scripts of all clients. */
+  readonly subscriptions: Shares
+  /** Returns the client of a connection, as limits count it. */
+  readonly clientOf: (origin: Origin) => string
+  /** The addresses at which clients reach the server, as `server.features` lists them. */
+  readonly hosts: Hosts
   /** Called after each answer. @param code of its error, 0 for none. */
   readonly observe: (method: string, code: number, seconds: number) => void
 }
@@ -43,7 +51,9 @@ export interface Shared {
 /** The client of a session. */
 export interface Client {
   readonly origin: Origin
-  /** Sends a message. */
+  /** Sends an answer. Resolves when the client has room for the next one, or has disconnected. */
+  readonly answer: (message: string) => Promise<void>
+  /** Sends a message of a subscription. */
   readonly send: (message: string) => void
   /** Disconnects after the messages that were sent. */
   readonly end: () => void
@@ -59,6 +69,10 @@ const MAX_BATCH = 1_000
 /** The requests of a batch that count as one answer in progress: their lookups share queries. */
 const BATCHED_PER_ANSWER = 10
 const MAX_SUBSCRIPTIONS = 50_000
+/** The bytes of an answer that count as one request against the rate limit. */
+const BYTES_PER_REQUEST = 5_000
+/** The maximum size of a message of a client. */
+export const MAX_MESSAGE_BYTES = 1_000_000
 /** The maximum size of an answer. */
 const MAX_ANSWER_BYTES = 8_100_000
 /** The time for which a request is repeated that cannot be answered at the moment: clients take an error for a fault of the server. */
@@ -86,6 +100,8 @@ const TOO_LARGE = new Refusal(
 export class Session implements Conversation {
   readonly #shared: Shared
   readonly #client: Client
+  /** The client as limits count it. */
+  readonly #share: string
   readonly #stop = new AbortController()
   /** Callbacks of the answers in progress for the disconnect. */
   readonly #disconnect = new Set<() => void>()
@@ -94,12 +110,15 @@ export class Session implements Conversation {
   /** The status of each subscribed script as the client knows it; undefined before the answer to the subscription. */
   readonly #statuses = new Map<string, string | null | undefined>()
   #tip: string | undefined
+  /** The requests that the sizes of former answers count as, and that no limit has counted. */
+  #debt = 0
 
   constructor(shared: Shared, client: Client) {
     this.#shared = shared
     this.#client = client
     // One for each request that waits.
     setMaxListeners(0, this.#stop.signal)
+    this.#share = shared.clientOf(client.origin)
   }
 
   /** True after `server.version`, or a request without it. */
@@ -126,19 +145,22 @@ export class Session implements Conversation {
     this.#disconnect.clear()
     this.#shared.headers.remove(this)
     for (const hash of this.#statuses.keys()) this.#shared.statuses.remove(hash, this)
+    this.#shared.subscriptions.give(this.#share, this.#statuses.size)
     this.#statuses.clear()
   }
 
   /** Answers a message, which may be a batch. Sends nothing if the client wants no answer. */
-  async receive(line: Uint8Array): Promise<void> {
-    const answer = await this.#answer(line)
-    if (answer !== undefined && !this.#stop.signal.aborted) this.#client.send(answer)
+  async receive(message: Uint8Array | string): Promise<void> {
+    const answer = await this.#answer(message)
+    if (answer === undefined || this.#stop.signal.aborted) return
+    this.#debt += Math.floor(answer.length / BYTES_PER_REQUEST)
+    await this.#client.answer(answer)
   }
 
-  async #answer(line: Uint8Array): Promise<string | undefined> {
+  async #answer(received: Uint8Array | string): Promise<string | undefined> {
     let message: unknown
     try {
-      message = parsedLine(line)
+      message = parsed(received)
     } catch (error) {
       if (error instanceof Refusal) return errorText(this.#form ?? '2.0', null, error)
       throw error
@@ -154,12 +176,14 @@ export class Session implements Conversation {
     return this.#single(prepared)
   }
 
-  /** Waits until the client may send so many requests. */
+  /** Waits until the client may send so many requests, and has paid for its former answers. */
   async #withinLimit(requests: number): Promise<void> {
     const { limit } = this.#shared
     const { signal } = this.#stop
+    const cost = requests + this.#debt
+    this.#debt = 0
     for (;;) {
-      const failure = await limit.over(() => this.origin, requests)
+      const failure = await limit.over(() => this.origin, cost)
       if (failure === undefined || signal.aborted) return
       await pause(Math.min(failure.retryMs ?? LIMIT_WAIT_MS, LIMIT_WAIT_MS), signal)
     }
@@ -366,7 +390,7 @@ export class Session implements Conversation {
     const { chain } = this.#shared.core.reader
     if (chain.height < 0) return NOT_READY
     return JSON.stringify({
-      hosts: {},
+      hosts: this.#shared.hosts,
       pruning: null,
       server_version: SOFTWARE,
       protocol_min: PROTOCOL.least,
@@ -386,6 +410,7 @@ export class Session implements Conversation {
     if (reader.notReady !== undefined) return reader.notReady
     const tip = tipOf(reader.chain)
     if (tip === undefined) return NOT_READY
+    this.#assertConnected()
     this.#shared.headers.add(this)
     this.#tip = reader.chain.tipHash
     return tip
@@ -398,11 +423,18 @@ export class Session implements Conversation {
     this.#client.send(notificationText('blockchain.headers.subscribe', `[${tip}]`))
   }
 
+  /** Checks that nothing is subscribed to for a client that has gone: nothing would end it. @throws Refusal. */
+  #assertConnected(): void {
+    if (this.#stop.signal.aborted) throw new Refusal(CODE.busy, 'disconnected')
+  }
+
   subscribe(hash: string): (json: string) => string {
-    const { statuses } = this.#shared
+    const { statuses, subscriptions } = this.#shared
+    this.#assertConnected()
     if (!this.#statuses.has(hash)) {
       if (this.#statuses.size >= MAX_SUBSCRIPTIONS)
         throw new Refusal(CODE.excessive, `at most ${String(MAX_SUBSCRIPTIONS)} scripts of a connection`)
+      if (!subscriptions.take(this.#share)) throw new Refusal(CODE.excessive, 'too many subscriptions')
       this.#statuses.set(hash, undefined)
       statuses.add(hash, this)
     }
@@ -417,8 +449,10 @@ export class Session implements Conversation {
   }
 
   unsubscribe(hash: string): boolean {
+    if (!this.#statuses.delete(hash)) return false
     this.#shared.statuses.remove(hash, this)
-    return this.#statuses.delete(hash)
+    this.#shared.subscriptions.give(this.#share, 1)
+    return true
   }
 
   /** Sends the status of a script, unless the client knows it. */
@@ -429,8 +463,6 @@ export class Session implements Conversation {
     this.#client.send(notificationText('blockchain.scripthash.subscribe', JSON.stringify([hash, status])))
   }
 }
-
-const LEAST = parsed(PROTOCOL.least) as Version
 
 const isFailure = (outcome: unknown): outcome is Failure =>
   typeof outcome === 'object' && outcome !== null && 'code' in outcome

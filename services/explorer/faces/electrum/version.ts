@@ -7,7 +7,8 @@ export type Version = readonly number[]
 /** The versions of the protocol that the server speaks. */
 export const PROTOCOL = { least: '1.4', most: '1.6.0' } as const
 
-const LEAST = parsed(PROTOCOL.least) as Version
+/** The version of a client that has not negotiated one. */
+export const LEAST = parsed(PROTOCOL.least) as Version
 const MOST = parsed(PROTOCOL.most) as Version
 
 /** Parses a version, such as `1.4.2`; undefined for another value. */

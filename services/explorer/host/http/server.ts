@@ -10,13 +10,13 @@ import uWS, {
 } from 'uWebSockets.js'
 import { EXPLORER_HTTP, PortTaken } from '../../../process/ports.js'
 import type { Origin } from '../../../access/client-address.js'
-import { Backlog } from './backlog.js'
+import { Backlog } from '../../http/backlog.js'
 import { MAX_COPIED_BYTES, slicesOf, WaitingBodies } from './waiting-bodies.js'
 import type { Answer, Observed, Request, RequestHead } from '../../http/answer.js'
 import { MAX_BODY } from '../../http/body.js'
 import { COMMON_HEADERS, commonHeaders } from './answer-headers.js'
 import { Disconnect } from './disconnect.js'
-import type { Session, Socket, SocketProtocol } from '../../http/sockets.js'
+import type { Session, Socket, SocketProtocol, SocketSizes } from '../../http/sockets.js'
 
 /** The handlers of the requests of a server. */
 export interface Handlers {
@@ -31,15 +31,13 @@ export interface Handlers {
   readonly protocols?: readonly SocketProtocol[]
 }
 
-/** Bytes that may wait for a client. Beyond this it is disconnected, and can reconnect with `since`. */
-const MAX_BACKPRESSURE = 4 * 2 ** 20
-/** A longer message of a client closes its connection with status 1009. */
-const MAX_MESSAGE_BYTES = 16 * 1024
+/** The sizes of the feed, whose disconnected clients can reconnect with `since`. */
+const SIZES: SocketSizes = { message: 16 * 1024, backlog: 4 * 2 ** 20 }
 /**
- * uWebSockets closes a connection whose message is longer than this without a status (1006), and stores what it has received of a
- * shorter one until it is complete.
+ * The bytes of a message beyond its maximum size from which on uWebSockets closes the connection without a status (1006). It stores what
+ * it has received of a shorter one until it is complete.
  */
-const MAX_RECEIVED_BYTES = 256 * 1024
+const MAX_EXCESS_BYTES = 240 * 1024
 /**
  * LIBUS_LISTEN_DEFAULT, which sets SO_REUSEPORT: Linux then balances the connections among the processes that listen on the port.
  * The types declare it in an enum that does not exist at run time.
@@ -61,6 +59,7 @@ const SOCKET_HEADERS = ['sec-websocket-key', 'sec-websocket-protocol', 'sec-webs
 interface ClientData {
   /** The protocol that the client and the server have agreed on; empty for none. */
   readonly protocol: string
+  readonly origin: Origin
   connection?: Connection
   session?: Session
 }
@@ -347,10 +346,11 @@ export class Server {
   }
 
   #serveSocketsAt(path: string, protocol: SocketProtocol): void {
+    const { message: maxBytes, backlog } = protocol.sizes ?? SIZES
     this.#app.ws<ClientData>(path, {
       compression: uWS.DISABLED,
-      maxPayloadLength: MAX_RECEIVED_BYTES,
-      maxBackpressure: MAX_BACKPRESSURE,
+      maxPayloadLength: maxBytes + MAX_EXCESS_BYTES,
+      maxBackpressure: backlog,
       closeOnBackpressureLimit: 1,
       idleTimeout: IDLE_SECONDS,
       sendPingsAutomatically: true,
@@ -361,14 +361,14 @@ export class Server {
         this.#clients.add(ws)
         const data = ws.getUserData()
         data.connection = new Connection(ws)
-        data.session = protocol.open(data.connection)
+        data.session = protocol.open(data.connection, data.origin)
       },
       drain: (ws) => {
         if (ws.getBufferedAmount() === 0) ws.getUserData().connection?.drained()
       },
       message: (ws, message, isBinary) => {
-        if (message.byteLength > MAX_MESSAGE_BYTES) {
-          ws.end(1009, `a message may have at most ${String(MAX_MESSAGE_BYTES)} bytes`)
+        if (message.byteLength > maxBytes) {
+          ws.end(1009, `a message may have at most ${String(maxBytes)} bytes`)
           return
         }
         ws.getUserData().session?.message(Buffer.from(message).toString(), isBinary)
@@ -404,9 +404,10 @@ export class Server {
     const refusal = this.#parts.refusal(request)
     const [key, offered = '', extensions] = SOCKET_HEADERS.map((name) => req.getHeader(name))
     const protocol = socketProtocol.choose(offered)
+    const origin = request.origin()
     const end = (refused: Answer | undefined): void => {
       if (refused === undefined) {
-        res.upgrade<ClientData>({ protocol }, key ?? '', protocol, extensions ?? '', context)
+        res.upgrade<ClientData>({ protocol, origin }, key ?? '', protocol, extensions ?? '', context)
         return
       }
       write(res, refused, { isHead: false, isLast: false })

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { merkleBranch, merkleRoot } from '../../../../pipelines/chain/block.js'
-import { hexOf, sha256 } from '../../../../pipelines/chain/hash.js'
-import { CanonicalBlocks } from '../../../../services/explorer/core/tables/canonical-blocks.js'
-import { feeBins } from '../../../../services/explorer/faces/electrum/reads/fees.js'
-import { headerProof } from '../../../../services/explorer/faces/electrum/reads/header-proofs.js'
-import { negotiated } from '../../../../services/explorer/faces/electrum/version.js'
+import { merkleBranch, merkleRoot } from '../../../../../pipelines/chain/block.js'
+import { hexOf, sha256 } from '../../../../../pipelines/chain/hash.js'
+import { CanonicalBlocks } from '../../../../../services/explorer/core/tables/canonical-blocks.js'
+import { feeBins } from '../../../../../services/explorer/faces/electrum/reads/fees.js'
+import { headerProof } from '../../../../../services/explorer/faces/electrum/reads/header-proofs.js'
+import { negotiated } from '../../../../../services/explorer/faces/electrum/version.js'
 
 const hashes = Array.from({ length: 6_200 }, (_, height) => hexOf(sha256(Buffer.from(String(height)))))
 

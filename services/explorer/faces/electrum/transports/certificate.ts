@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { createSecureContext, type Server } from 'node:tls'
-import { StartRefused } from '../../../../pipelines/errors.js'
-import type { Logger } from '../../../../pipelines/logger.js'
+import { StartRefused } from '../../../../../pipelines/errors.js'
+import type { Logger } from '../../../../../pipelines/logger.js'
 
 /** The files of a certificate and of its private key, as PEM. The first one may contain the certificates of its issuers too. */
 export interface CertificateFiles {

@@ -1,16 +1,16 @@
 import type { Socket } from 'node:net'
-import { addressBytes } from '../../../access/client-address.js'
-import { errorText } from './messages.js'
-import { CODE, Refusal } from './refusal.js'
-import { Session, type Shared } from './session.js'
+import type { Origin } from '../../../../access/client-address.js'
+import type { Backlogged } from '../../../http/backlog.js'
+import { Inbox } from './inbox.js'
+import { errorText } from '../messages.js'
+import { CODE, Refusal } from '../refusal.js'
+import { MAX_MESSAGE_BYTES, Session, type Shared } from '../session.js'
 
-/** The maximum size of a line. */
-const MAX_LINE_BYTES = 1_000_000
-/** The number of lines that are answered at once. */
-const MAX_IN_FLIGHT = 32
-/** The bytes that a client has not read at which no further lines of it are answered. */
+/** The bytes that a client has not read at which no further message of it is answered. */
 const MAX_UNREAD_BYTES = 1_000_000
-/** The bytes that a client has not read at which it is disconnected: answers in progress, and messages of subscriptions. */
+/** The bytes that a client has not read at which an answer waits until it reads. */
+const MAX_WRITTEN_BYTES = 16_000_000
+/** The bytes that a client has not read at which messages of its subscriptions disconnect it. */
 const MAX_BACKLOG_BYTES = 32_000_000
 /** The time after which a client that reads nothing is disconnected, and one that sends and receives nothing. */
 const UNREAD_MS = 30_000
@@ -18,28 +18,25 @@ const IDLE_MS = 600_000
 const NEWLINE = 0x0a
 
 /** A client over TCP: one message a line. */
-export class Connection {
+export class Connection implements Backlogged {
   readonly #socket: Socket
   readonly #session: Session
-  readonly #onDefect: (error: unknown) => void
+  readonly #inbox: Inbox
   #parts: Buffer[] = []
   #partBytes = 0
-  #lines: Buffer[] = []
-  #next = 0
-  #inFlight = 0
   #isCorked = false
+  /** The bytes of answers that wait until the client reads. */
+  #held = 0
   #unread = 0
   #watching: NodeJS.Timeout | undefined
 
-  constructor(socket: Socket, shared: Shared) {
+  constructor(socket: Socket, origin: Origin, shared: Shared) {
     this.#socket = socket
-    this.#onDefect = (error) => {
-      shared.core.defect(error, 'electrum connection')
-    }
     this.#session = new Session(shared, {
-      origin: { peer: addressBytes(socket.remoteAddress ?? ''), forwardedFor: '' },
+      origin,
+      answer: (message) => this.#answer(message),
       send: (message) => {
-        this.#send(message)
+        this.#write(message)
       },
       end: () => {
         // After the answer that is being made.
@@ -47,6 +44,10 @@ export class Connection {
           this.end()
         })
       },
+    })
+    const mayBegin = (): boolean => socket.writableLength <= MAX_UNREAD_BYTES
+    this.#inbox = new Inbox(this.#session, mayBegin, (error) => {
+      shared.core.defect(error, 'electrum connection')
     })
     socket.setTimeout(IDLE_MS)
     socket.on('data', (chunk) => {
@@ -62,15 +63,14 @@ export class Connection {
     socket.on('error', () => undefined)
     socket.once('close', () => {
       clearInterval(this.#watching)
-      this.#lines = []
+      this.#inbox.clear()
       this.#session.close()
     })
   }
 
   /** Disconnects the client after the messages that were sent. */
   end(): void {
-    this.#lines = []
-    this.#next = 0
+    this.#inbox.clear()
     this.#socket.end()
   }
 
@@ -79,14 +79,23 @@ export class Connection {
     this.#socket.destroy()
   }
 
+  getBufferedAmount(): number {
+    return this.#socket.writableLength + this.#held
+  }
+
   #read(chunk: Buffer): void {
     let from = 0
+    let isTooLong = false
+    const add = (line: Buffer): void => {
+      isTooLong ||= line.length > MAX_MESSAGE_BYTES
+      this.#inbox.add(line)
+    }
     for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, from)) {
       const line = chunk.subarray(from, at)
       from = at + 1
-      if (this.#parts.length === 0) this.#lines.push(line)
+      if (this.#parts.length === 0) add(line)
       else {
-        this.#lines.push(Buffer.concat([...this.#parts, line]))
+        add(Buffer.concat([...this.#parts, line]))
         this.#parts = []
         this.#partBytes = 0
       }
@@ -96,48 +105,45 @@ export class Connection {
       this.#parts.push(rest)
       this.#partBytes += rest.length
     }
-    const tooLong =
-      this.#partBytes > MAX_LINE_BYTES || this.#lines.some(({ length }) => length > MAX_LINE_BYTES)
-    if (tooLong) {
+    if (isTooLong || this.#partBytes > MAX_MESSAGE_BYTES) {
       this.#parts = []
-      const most = `a message has at most ${String(MAX_LINE_BYTES)} bytes`
-      this.#send(errorText('2.0', null, new Refusal(CODE.invalidRequest, most)))
+      const most = `a message has at most ${String(MAX_MESSAGE_BYTES)} bytes`
+      this.#write(errorText('2.0', null, new Refusal(CODE.invalidRequest, most)))
       this.end()
       return
     }
     this.#pump()
   }
 
-  /** Begins to answer the next lines, as many as may be in progress. */
+  /** Answers the next messages, and reads no further ones while some wait. */
   #pump(): void {
-    const { writableLength } = this.#socket
-    for (;;) {
-      const line = this.#lines[this.#next]
-      if (line === undefined) {
-        this.#lines = []
-        this.#next = 0
-        this.#socket.resume()
-        return
-      }
-      // The version decides how the other lines are answered.
-      const most = this.#session.isIdentified ? MAX_IN_FLIGHT : 1
-      if (this.#inFlight >= most || writableLength > MAX_UNREAD_BYTES) {
-        this.#socket.pause()
-        return
-      }
-      this.#next++
-      this.#inFlight++
-      this.#session
-        .receive(line)
-        .catch(this.#onDefect)
-        .finally(() => {
-          this.#inFlight--
-          if (!this.#socket.destroyed) this.#pump()
-        })
-    }
+    const socket = this.#socket
+    if (socket.destroyed) return
+    const isEmpty = this.#inbox.pump(() => {
+      this.#pump()
+    })
+    if (isEmpty) socket.resume()
+    else socket.pause()
   }
 
-  #send(message: string): void {
+  /** Sends an answer, when the client has read most of the former ones. */
+  async #answer(message: string): Promise<void> {
+    const socket = this.#socket
+    while (socket.writableLength > MAX_WRITTEN_BYTES && !socket.destroyed) {
+      this.#held += message.length
+      await new Promise<void>((resolve) => {
+        const end = (): void => {
+          socket.off('drain', end).off('close', end)
+          resolve()
+        }
+        socket.once('drain', end).once('close', end)
+      })
+      this.#held -= message.length
+    }
+    this.#write(message)
+  }
+
+  #write(message: string): void {
     const socket = this.#socket
     if (socket.destroyed || socket.writableEnded) return
     // Messages of one turn in one packet.

@@ -1,16 +1,20 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import type { OnDisconnect } from '../../../../services/explorer/core/answering/shared-answer.js'
-import { RequestLimit } from '../../../../services/explorer/core/answering/request-limit.js'
-import type { Core } from '../../../../services/explorer/core/core.js'
-import type { ScriptSubscription } from '../../../../services/explorer/core/feed/script-feed.js'
-import { Connection } from '../../../../services/explorer/faces/electrum/connection.js'
-import { Session, type Shared } from '../../../../services/explorer/faces/electrum/session.js'
-import { HeaderWatch } from '../../../../services/explorer/faces/electrum/watches/header-watch.js'
-import { StatusWatch } from '../../../../services/explorer/faces/electrum/watches/status-watch.js'
-import { until } from '../../../harness/until.js'
+import type { OnDisconnect } from '../../../../../services/explorer/core/answering/shared-answer.js'
+import { RequestLimit } from '../../../../../services/explorer/core/answering/request-limit.js'
+import type { Core } from '../../../../../services/explorer/core/core.js'
+import type { ScriptSubscription } from '../../../../../services/explorer/core/feed/script-feed.js'
+import { Connection } from '../../../../../services/explorer/faces/electrum/transports/connection.js'
+import { socketSession } from '../../../../../services/explorer/faces/electrum/transports/socket.js'
+import type { Socket as WebSocket } from '../../../../../services/explorer/http/sockets.js'
+import { Session, type Shared } from '../../../../../services/explorer/faces/electrum/session.js'
+import { Shares } from '../../../../../services/explorer/faces/electrum/shares.js'
+import { HeaderWatch } from '../../../../../services/explorer/faces/electrum/watches/header-watch.js'
+import { StatusWatch } from '../../../../../services/explorer/faces/electrum/watches/status-watch.js'
+import { until } from '../../../../harness/until.js'
 
+const ORIGIN = { peer: new Uint8Array(), forwardedFor: '' }
 const SCRIPT = 'ab'.repeat(32)
 const subscription = (id: number, hash = SCRIPT) => ({
   id,
@@ -19,21 +23,26 @@ const subscription = (id: number, hash = SCRIPT) => ({
 })
 
 /** Returns the parts that sessions share, for a core of which only these are used. */
-function sharedOf(core: object): Shared {
+function sharedOf(core: object, more: Partial<Shared> = {}): Shared {
   const parts = { defect: (error: unknown) => expect.fail(String(error)), ...core } as unknown as Core
   return {
     core: parts,
     limit: new RequestLimit(undefined),
     headers: new HeaderWatch(parts, () => undefined),
     statuses: new StatusWatch(parts, () => Promise.resolve(undefined)),
+    subscriptions: new Shares({ all: 1_000, each: 1_000 }),
+    clientOf: () => '192.0.2.1',
+    hosts: {},
     observe: () => undefined,
+    ...more,
   }
 }
 
 function sessionOf(shared: Shared): { session: Session; sent: string[] } {
   const sent: string[] = []
   const client = {
-    origin: { peer: new Uint8Array(), forwardedFor: '' },
+    origin: ORIGIN,
+    answer: (message: string) => Promise.resolve(void sent.push(message)),
     send: (message: string) => void sent.push(message),
     end: () => undefined,
   }
@@ -140,6 +149,78 @@ describe('a session of the Electrum protocol', () => {
   })
 })
 
+describe('the limits of a client of the Electrum protocol', () => {
+  const transaction = { id: 1, method: 'blockchain.transaction.get', params: [SCRIPT] }
+
+  it('count large answers as several requests, with the next request', async () => {
+    const counted: number[] = []
+    const limit = { over: (_: unknown, cost: number) => void counted.push(cost) }
+    const reader = answering(`"${'00'.repeat(10_000)}"`)
+    const { session } = sessionOf(sharedOf({ reader }, { limit: limit as unknown as RequestLimit }))
+    for (let count = 0; count < 3; count++) await receive(session, transaction)
+    // 20,000 bytes are four further requests.
+    expect(counted).toEqual([1, 5, 5])
+    await receive(session, { id: 2, method: 'server.ping' })
+    await receive(session, { id: 3, method: 'server.banner' })
+    expect(counted).toEqual([1, 5, 5, 5])
+  })
+
+  it('refuse subscriptions beyond its share, which ended ones give back', async () => {
+    const { scripts } = scriptsOf()
+    const subscriptions = new Shares({ all: 3, each: 2 })
+    const shared = sharedOf({ scripts, reader: answering(UNUSED) }, { subscriptions })
+    const { session, sent } = sessionOf(shared)
+    const hashes = ['00', '01', '02'].map((each) => each.repeat(32))
+    for (const [id, hash] of hashes.entries()) await receive(session, subscription(id, hash))
+    expect(sent.map((each) => (JSON.parse(each) as { error?: { code: number } }).error?.code)).toEqual([
+      undefined,
+      undefined,
+      -101,
+    ])
+    expect(subscriptions.total).toBe(2)
+    session.unsubscribe(hashes[2]!)
+    expect(subscriptions.total).toBe(2)
+    session.unsubscribe(hashes[1]!)
+    expect(subscriptions.total).toBe(1)
+    session.close()
+    expect(subscriptions.total).toBe(0)
+  })
+
+  it('let nothing be watched for one that has gone', async () => {
+    const { scripts, watched } = scriptsOf()
+    const shared = sharedOf({ scripts, reader: answering(UNUSED) })
+    const { session } = sessionOf(shared)
+    session.close()
+    await receive(session, subscription(1))
+    await receive(session, [subscription(2)])
+    expect(watched.size).toBe(0)
+    expect(shared.subscriptions.total).toBe(0)
+  })
+
+  it('close a WebSocket over which it sends far more than it lets be answered', async () => {
+    const closed: number[] = []
+    let sent = 0
+    const socket = {
+      // The client does not read.
+      send: () => {
+        sent++
+        return new Promise<void>(() => undefined)
+      },
+      close: (code: number) => closed.push(code),
+    } as unknown as WebSocket
+    const session = socketSession(socket, ORIGIN, sharedOf({ reader: answering('""') }))
+    const message = JSON.stringify({ id: 1, method: 'server.banner', params: [], more: 'x'.repeat(99_900) })
+    session.message(JSON.stringify(transaction), false)
+    for (let count = 0; count < 71; count++) session.message(message, false)
+    await until('as many are answered as may be in progress', () => sent === 32)
+    expect(closed).toEqual([])
+    session.message(message, false)
+    expect(closed).toEqual([1008])
+    session.closed(1008, '')
+    expect(sent).toBe(32)
+  })
+})
+
 describe('a connection of the Electrum protocol', () => {
   afterEach(() => {
     vi.restoreAllMocks()
@@ -153,12 +234,14 @@ describe('a connection of the Electrum protocol', () => {
     client.write('{"id":1,')
     const [socket] = (await once(server, 'connection')) as [Socket]
     const setTimeout = vi.spyOn(socket, 'setTimeout')
-    const connection = new Connection(socket, sharedOf({}))
+    const connection = new Connection(socket, ORIGIN, sharedOf({}))
     expect(setTimeout.mock.calls).toEqual([[600_000]])
+    // It may be reset, because what it has sent was not read.
     client.on('error', () => undefined)
+    const ended = new Promise((resolve) => client.once('close', resolve))
     client.resume()
     socket.setTimeout(1)
-    await until('the connection ends', () => client.destroyed)
+    await ended
     connection.close()
     server.close()
   })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Backlog } from '../../../../../services/explorer/host/http/backlog.js'
+import { Backlog } from '../../../../services/explorer/http/backlog.js'
 
 class Client {
   isOpen = true
