@@ -7,16 +7,8 @@ import { findNetwork, NETWORKS } from '../../pipelines/chain/networks.js'
 import { StartRefused, UsageError } from '../../pipelines/errors.js'
 import { childEnvironment } from '../config.js'
 import { runService, untilAborted, type ServiceContext } from '../process/lifecycle.js'
-import {
-  availablePort,
-  EXPLORER_ELECTRUM,
-  EXPLORER_ELECTRUM_TLS,
-  EXPLORER_ESPLORA,
-  EXPLORER_GRPC,
-  EXPLORER_HTTP,
-  hostInUrl,
-  reachable,
-} from '../process/ports.js'
+import { explorerPorts, type ExplorerPorts } from '../process/explorer-ports.js'
+import { availablePort, hostInUrl, reachable } from '../process/ports.js'
 import { launchScript, Supervised } from '../process/supervised.js'
 import { holdFolder } from '../process/only-one.js'
 
@@ -45,16 +37,7 @@ async function run(context: ServiceContext): Promise<void> {
   // Chosen here, also a free one for port 0, so that a restarted service keeps its port.
   const portFor = (port: number, what: string) => availablePort(port, config.host, what)
   const ports = {
-    http: await portFor(config.explorerPort, EXPLORER_HTTP),
-    grpc: await portFor(config.explorerGrpcPort, EXPLORER_GRPC),
-    esplora:
-      config.esploraPort === undefined ? undefined : await portFor(config.esploraPort, EXPLORER_ESPLORA),
-    electrum:
-      config.electrumPort === undefined ? undefined : await portFor(config.electrumPort, EXPLORER_ELECTRUM),
-    electrumTls:
-      config.electrumTlsPort === undefined
-        ? undefined
-        : await portFor(config.electrumTlsPort, EXPLORER_ELECTRUM_TLS),
+    explorer: await explorerPorts(config),
     docs: await portFor(config.docsPort, 'the documentation (DOCS_PORT)'),
     retrieval: await portFor(config.retrievalGrpcPort, 'gRPC of retrieval (RETRIEVAL_GRPC_PORT)'),
   }
@@ -68,20 +51,14 @@ async function run(context: ServiceContext): Promise<void> {
   for (const service of services) service.start()
   try {
     const host = hostInUrl(config.host)
-    const [explorer, docs] = [ports.http, ports.docs].map((port) => `http://${host}:${String(port)}`)
+    const http = ports.explorer.EXPLORER_PORT
+    const [explorer, docs] = [http, ports.docs].map((port) => `http://${host}:${String(port)}`)
     const local = `http://${reachable(config.host)}`
     const ready = await Promise.all([
-      answers(`${local}:${String(ports.http)}/health`, over, liveSoon()),
+      answers(`${local}:${http}/health`, over, liveSoon()),
       answers(`${local}:${String(ports.docs)}/api/search?query=headwater`, over, () => true),
     ])
-    if (ready.every(Boolean)) {
-      process.stdout.write(`ready explorer=${explorer ?? ''} docs=${docs ?? ''}\n`)
-      context.logger.info({ grpc: `${host}:${String(ports.grpc)}` }, 'explorer listening for gRPC')
-      if (ports.esplora !== undefined)
-        context.logger.info({ esplora: `http://${host}:${String(ports.esplora)}` }, 'Esplora API listening')
-      if (ports.electrum !== undefined)
-        context.logger.info({ electrum: `${host}:${String(ports.electrum)}` }, 'Electrum protocol listening')
-    }
+    if (ready.every(Boolean)) process.stdout.write(`ready explorer=${explorer ?? ''} docs=${docs ?? ''}\n`)
     await untilAborted(over)
   } finally {
     for (const service of [...services].reverse()) await service.stop()
@@ -128,12 +105,7 @@ function chainOf(args: readonly string[]): string | undefined {
 
 /** The ports of the processes, and their chain. */
 interface Choices {
-  readonly ports: Readonly<Record<'http' | 'grpc' | 'docs' | 'retrieval', number>> & {
-    /** Undefined if they are off. */
-    readonly esplora: number | undefined
-    readonly electrum: number | undefined
-    readonly electrumTls: number | undefined
-  }
+  readonly ports: { readonly explorer: ExplorerPorts; readonly docs: number; readonly retrieval: number }
   readonly chain: string | undefined
 }
 
@@ -144,11 +116,7 @@ function plan(
   onRefused: (name: string) => void,
 ): Supervised[] {
   const env = childEnvironment({
-    EXPLORER_PORT: String(ports.http),
-    EXPLORER_GRPC_PORT: String(ports.grpc),
-    ESPLORA_PORT: String(ports.esplora ?? ''),
-    ELECTRUM_PORT: String(ports.electrum ?? ''),
-    ELECTRUM_TLS_PORT: String(ports.electrumTls ?? ''),
+    ...ports.explorer,
     DOCS_PORT: String(ports.docs),
     RETRIEVAL_GRPC_PORT: String(ports.retrieval),
     DATA_DIR: config.dataDir,

@@ -3,15 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { StartRefused } from '../../../../pipelines/errors.js'
 import { type ServiceContext, untilAborted } from '../../../process/lifecycle.js'
-import {
-  availablePort,
-  EXPLORER_ELECTRUM,
-  EXPLORER_ELECTRUM_TLS,
-  EXPLORER_ESPLORA,
-  EXPLORER_GRPC,
-  EXPLORER_HTTP,
-  PortTaken,
-} from '../../../process/ports.js'
+import { explorerPorts } from '../../../process/explorer-ports.js'
+import { availablePort, PortTaken } from '../../../process/ports.js'
 import { Supervised } from '../../../process/supervised.js'
 import { monotonicMs } from './clock.js'
 import { Coordinator, type Process } from './coordinator.js'
@@ -31,14 +24,7 @@ export async function supervise({ config, logger, signal, args }: ServiceContext
     throw new StartRefused(
       `EXPLORER_PROCESSES is ${String(size)}, which needs Linux: on ${process.platform} one process gets all connections; set 1`,
     )
-  const http = await portFor(config.explorerPort, config.host, EXPLORER_HTTP)
-  const grpc = await portFor(config.explorerGrpcPort, config.host, EXPLORER_GRPC)
-  const { esploraPort, electrumPort, electrumTlsPort } = config
-  const esplora = esploraPort === undefined ? '' : await portFor(esploraPort, config.host, EXPLORER_ESPLORA)
-  const electrum =
-    electrumPort === undefined ? '' : await portFor(electrumPort, config.host, EXPLORER_ELECTRUM)
-  const electrumTls =
-    electrumTlsPort === undefined ? '' : await portFor(electrumTlsPort, config.host, EXPLORER_ELECTRUM_TLS)
+  const ports = await explorerPorts(config, portFor)
   const onDefect = (error: unknown): void => {
     logger.error({ err: error }, 'cannot combine the metrics of the processes')
   }
@@ -64,13 +50,7 @@ export async function supervise({ config, logger, signal, args }: ServiceContext
     serialization: 'advanced',
   })
   const launch = () => {
-    const worker = cluster.fork({
-      EXPLORER_PORT: String(http),
-      EXPLORER_GRPC_PORT: String(grpc),
-      ESPLORA_PORT: String(esplora),
-      ELECTRUM_PORT: String(electrum),
-      ELECTRUM_TLS_PORT: String(electrumTls),
-    })
+    const worker = cluster.fork(ports)
     const outbox = new Outbox<FromPrimary>((messages) => {
       // The callback receives the error of a process that has just exited.
       if (worker.isConnected()) worker.send(messages, () => undefined)
