@@ -12,6 +12,7 @@ import { FINALITY_DEPTH, type World } from './world.js'
 /** The number of addresses and transactions that are read over HTTP; all are compared in the tables. */
 const SAMPLE = 12
 const PAGE = 100
+const UNKNOWN_MS = 10_000
 
 /**
  * Waits until the explorer shows the node's tip and mempool.
@@ -114,8 +115,16 @@ function asValues(rows: readonly { readonly name: string; readonly value: string
   return Object.fromEntries(rows.map(({ name, value }) => [name, value]))
 }
 
-const answered = (explorerUrl: string, path: string): Promise<Answer> =>
-  getAnswer(`${explorerUrl}/api/v1${path}`)
+/** Returns an answer: the explorer may not know at once that what it does not have does not exist, and returns 503 until then. */
+async function answered(explorerUrl: string, path: string): Promise<Answer> {
+  let answer: Answer | undefined
+  const isAnswered = async (): Promise<boolean> =>
+    (answer = await getAnswer(`${explorerUrl}/api/v1${path}`)).status !== 503
+  await until('an answer', isAnswered, UNKNOWN_MS).catch((error: unknown) => {
+    if (answer === undefined) throw error
+  })
+  return answer as unknown as Answer
+}
 
 /** The newest transactions that are known to have been removed from the node's chain. */
 function replacedBlocks({ seen, replaced }: World['node'], hashes: readonly string[]): string[] {

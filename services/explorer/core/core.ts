@@ -38,6 +38,8 @@ export interface Core {
   readonly lags: () => Promise<readonly Lag[]>
   /** Returns what the replies of the node lack that other versions have, each with its consequence. */
   readonly nodeGaps: () => readonly string[]
+  /** The ports of the protocols that have listeners of their own, by the names of the protocols. They are added when all listen. */
+  readonly ports: Map<string, number>
   readonly logger: Logger
   /** Counts and logs an error that is no failure of a request. @param what the route or method, for the log. */
   readonly defect: (error: unknown, what: string) => void

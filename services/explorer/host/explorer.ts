@@ -58,6 +58,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     wsClients: () => server.clients,
     grpcStreams: () => grpc?.streams ?? 0,
     electrumClients: () => serving.electrum.clients,
+    electrumSubscriptions: () => serving.electrum.subscriptions,
     consumerLags: core.lags,
   })
 
@@ -116,6 +117,9 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     const boundPort = await server.listen(host, port, isShared)
     isListening = true
     member?.report(ownHealth(), isListening)
+    const listeners = { gRPC: grpc, Esplora: esplora, Electrum: electrum, 'Electrum (TLS)': electrumTls }
+    for (const [name, listener] of Object.entries(listeners))
+      if (listener !== undefined) core.ports.set(name, listener.port)
     const at = (number: number): string => `${hostInUrl(host)}:${String(number)}`
     const grpcAddress = grpc === undefined ? undefined : at(grpc.port)
     const esploraUrl = esplora === undefined ? undefined : `http://${at(esplora.port)}`

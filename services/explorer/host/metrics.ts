@@ -17,6 +17,7 @@ export interface MetricParts {
   readonly wsClients: () => number
   readonly grpcStreams: () => number
   readonly electrumClients: () => number
+  readonly electrumSubscriptions: () => number
   readonly reader: Pick<Reader, 'answersUnderWay' | 'cache'>
   /** Returns the number of events of a topic that a consumer has not processed; lags that cannot be read are missing. */
   readonly consumerLags: () => Promise<readonly { topic: string; consumer: string; lag: number }[]>
@@ -45,6 +46,11 @@ export class Metrics extends MetricSet {
     'Time from a request of the Electrum protocol to its answer, by method and code of its error (0: none).',
     'method',
     'code',
+  )
+  readonly #notifications = this.count(
+    'electrum_notifications_total',
+    'Messages that were sent to subscribers of the Electrum protocol, by method.',
+    'method',
   )
   readonly #defects = this.count(
     'defects_total',
@@ -93,6 +99,11 @@ export class Metrics extends MetricSet {
     this.gauge('api_ws_clients', 'Connected WebSocket clients.', parts.wsClients)
     this.gauge('grpc_streams', 'Open gRPC streams.', parts.grpcStreams)
     this.gauge('electrum_clients', 'Connected clients of the Electrum protocol.', parts.electrumClients)
+    this.gauge(
+      'electrum_subscriptions',
+      'Subscriptions of clients of the Electrum protocol to scripts.',
+      parts.electrumSubscriptions,
+    )
     this.gauge('tip_height', 'Height of the head, -1 if there is none.', () => state.chain.height, 'min')
     this.gauge('node_height', 'Height in the last applied heartbeat, -1 before the first.', nodeHeight, 'max')
     this.gauge(
@@ -179,6 +190,11 @@ export class Metrics extends MetricSet {
   /** Records the duration of a request of the Electrum protocol. @param code the code of its error, 0 for none. */
   observeElectrum(method: string, code: number, seconds: number): void {
     this.#electrum.observe({ method, code: String(code) }, seconds)
+  }
+
+  /** Counts a message to a subscriber of the Electrum protocol. */
+  notified(method: string): void {
+    this.#notifications.inc({ method })
   }
 
   /** Counts a defect. */

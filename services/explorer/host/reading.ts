@@ -88,6 +88,7 @@ export function readingOf(
     health: () => member?.healthOf(ownHealth()) ?? ownHealth(),
     lags: () => consumerLags(log, { committed: heads.next - 1, node: mempool.next - 1 }),
     nodeGaps: () => state.node?.gaps ?? [],
+    ports: new Map(),
     logger,
     defect: (error, what) => {
       metrics.defect('http')

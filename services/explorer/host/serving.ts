@@ -88,6 +88,9 @@ function electrumOf(core: Core, options: ExplorerOptions, metrics: Metrics): Ele
     observe: (method, code, seconds) => {
       metrics.observeElectrum(method, code, seconds)
     },
+    notified: (method) => {
+      metrics.notified(method)
+    },
     clientOf: (origin) => clientOf(origin, trustedProxyHops),
     hosts,
     certificate,

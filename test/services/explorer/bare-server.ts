@@ -73,6 +73,7 @@ export async function startBare(parts: Partial<BareParts> = {}): Promise<BareSer
     wsClients: () => 0,
     grpcStreams: () => 0,
     electrumClients: () => 0,
+    electrumSubscriptions: () => 0,
     consumerLags: () => Promise.resolve([]),
   })
   const feed = new Feed(() => undefined)
@@ -87,6 +88,7 @@ export async function startBare(parts: Partial<BareParts> = {}): Promise<BareSer
     health: () => ({ status: 'ok' }) as Health,
     lags: () => Promise.resolve([]),
     nodeGaps: () => [],
+    ports: new Map(),
     logger,
     defect: (error, what) => {
       metrics.defect('http')

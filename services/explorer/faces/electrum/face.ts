@@ -17,6 +17,7 @@ import { StatusWatch } from './watches/status-watch.js'
 export interface ElectrumOptions {
   readonly limit: RequestLimit
   readonly observe: Shared['observe']
+  readonly notified: Shared['notified']
   readonly clientOf: (origin: Origin) => string
   readonly hosts: Hosts
   /** The certificate for TLS; undefined if there is none. */

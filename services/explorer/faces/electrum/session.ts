@@ -46,6 +46,8 @@ export interface Shared {
   readonly hosts: Hosts
   /** Called after each answer. @param code of its error, 0 for none. */
   readonly observe: (method: string, code: number, seconds: number) => void
+  /** Called after each message to a subscriber. */
+  readonly notified: (method: string) => void
 }
 
 /** The client of a session. */
@@ -420,7 +422,7 @@ export class Session implements Conversation {
   tipChanged(hash: string, tip: string): void {
     if (this.#tip === hash) return
     this.#tip = hash
-    this.#client.send(notificationText('blockchain.headers.subscribe', `[${tip}]`))
+    this.#notify('blockchain.headers.subscribe', `[${tip}]`)
   }
 
   /** Checks that nothing is subscribed to for a client that has gone: nothing would end it. @throws Refusal. */
@@ -460,7 +462,12 @@ export class Session implements Conversation {
     const known = this.#statuses.get(hash)
     if (known === undefined || known === status) return
     this.#statuses.set(hash, status)
-    this.#client.send(notificationText('blockchain.scripthash.subscribe', JSON.stringify([hash, status])))
+    this.#notify('blockchain.scripthash.subscribe', JSON.stringify([hash, status]))
+  }
+
+  #notify(method: string, params: string): void {
+    this.#client.send(notificationText(method, params))
+    this.#shared.notified(method)
   }
 }
 

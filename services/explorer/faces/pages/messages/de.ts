@@ -344,6 +344,7 @@ export const de: Messages = {
     topic: 'Thema',
     lag: 'Warten',
     clients: 'Verbundene Clients',
+    ports: 'Weitere Ports',
     error: 'Fehler',
   },
   api: {

@@ -335,6 +335,7 @@ export const en = {
     topic: 'Topic',
     lag: 'Waiting',
     clients: 'Connected clients',
+    ports: 'Further ports',
     error: 'Error',
   },
   api: {

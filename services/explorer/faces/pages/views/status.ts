@@ -9,6 +9,7 @@ export interface StatusSource {
   health(): Health
   lags(): Promise<readonly Lag[]>
   nodeGaps(): readonly string[]
+  readonly ports: ReadonlyMap<string, number>
 }
 
 /** Returns the page of the state of this explorer. It is shown without the database too. */
@@ -49,6 +50,11 @@ export const status = (source: StatusSource) =>
         [t.status.heartbeat, health.lastReconciledAt === '' ? undefined : f.time(health.lastReconciledAt)],
         [t.status.clients, f.number(health.wsClients)],
       ])}
+      ${
+        source.ports.size === 0
+          ? undefined
+          : section(t.status.ports, facts([...source.ports].map(([name, port]) => [name, String(port)])))
+      }
       ${
         gaps.length === 0
           ? undefined

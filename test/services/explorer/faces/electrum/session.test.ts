@@ -34,6 +34,7 @@ function sharedOf(core: object, more: Partial<Shared> = {}): Shared {
     clientOf: () => '192.0.2.1',
     hosts: {},
     observe: () => undefined,
+    notified: () => undefined,
     ...more,
   }
 }
@@ -81,6 +82,50 @@ describe('a session of the Electrum protocol', () => {
     expect(watched.size).toBe(100)
     other.session.close()
     expect(watched.size).toBe(0)
+  })
+
+  it('has at most 50,000 subscriptions, and further ones when some have ended', async () => {
+    const { scripts, watched } = scriptsOf()
+    const subscriptions = new Shares({ all: 100_000, each: 100_000 })
+    const shared = sharedOf({ scripts, reader: answering(UNUSED) }, { subscriptions })
+    const [one, other] = [sessionOf(shared), sessionOf(shared)]
+    const hashOf = (index: number): string => index.toString(16).padStart(64, '0')
+    const subscribe = async ({ session, sent }: typeof one, index: number): Promise<unknown> => {
+      await receive(session, subscription(index, hashOf(index)))
+      const { error, result } = JSON.parse(sent.pop() ?? '') as { error?: { code: number }; result: unknown }
+      return error?.code ?? result
+    }
+    await receive(one.session, { id: 0, method: 'server.version', params: ['test', '1.6'] })
+    for (let index = 0; index < 50_000; index++)
+      if ((await subscribe(one, index)) !== null) expect.fail(`subscription ${String(index)} is refused`)
+    expect(await subscribe(one, 50_000)).toBe(-101)
+    // A script to which it has subscribed is no further one, and other connections have their own.
+    expect(await subscribe(one, 7)).toBeNull()
+    expect(await subscribe(other, 50_000)).toBeNull()
+    expect([watched.size, subscriptions.total]).toEqual([50_001, 50_001])
+    await receive(one.session, { id: 1, method: 'blockchain.scripthash.unsubscribe', params: [hashOf(7)] })
+    expect(await subscribe(one, 50_000)).toBeNull()
+    expect(await subscribe(one, 7)).toBe(-101)
+    one.session.close()
+    expect([watched.size, subscriptions.total]).toEqual([1, 1])
+  })
+
+  it('sends a status once, and counts what it sends', async () => {
+    const { scripts } = scriptsOf()
+    const notified: string[] = []
+    const shared = sharedOf(
+      { scripts, reader: answering(UNUSED) },
+      { notified: (method) => void notified.push(method) },
+    )
+    const { session, sent } = sessionOf(shared)
+    await receive(session, subscription(1))
+    sent.pop()
+    for (const status of [null, 'aa', 'aa', 'bb']) session.statusChanged(SCRIPT, status)
+    expect(sent.map((message) => (JSON.parse(message) as { params: unknown }).params)).toEqual([
+      [SCRIPT, 'aa'],
+      [SCRIPT, 'bb'],
+    ])
+    expect(notified).toEqual(Array.from(sent, () => 'blockchain.scripthash.subscribe'))
   })
 
   it('sends nothing after its end, also of answers that were being made', async () => {

@@ -42,6 +42,7 @@ async function startSite(parts: Parameters<typeof startBare>[0] = {}): Promise<B
           health: () => HEALTH,
           lags: () => Promise.resolve([{ topic: 'chain', consumer: HOSTILE, lag: 3 }]),
           nodeGaps: () => ['getblockchaininfo has no headers: the <progress> is that of its blocks'],
+          ports: new Map([['Electrum', 50_001]]),
         },
         reader,
         openApi,
@@ -156,6 +157,7 @@ describe('the pages without a database', () => {
   it('show the status of the explorer, and its words as text', async () => {
     const text = await (await get('/status')).text()
     expect(text).toContain('What this version of the node lacks')
+    expect(text).toMatch(/<dt>Electrum<\/dt>\s*<dd>50001<\/dd>/)
     expect(text).toContain('getblockchaininfo has no headers: the &lt;progress&gt; is that of its blocks')
     expect(text).toContain('&quot;&gt;&lt;script&gt;hack()&lt;/script&gt;')
     expect(text).not.toContain('<script>hack')
