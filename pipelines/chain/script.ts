@@ -236,7 +236,7 @@ export function scriptHash(script: Uint8Array): string {
  */
 export function scriptKeyOf(electrumHash: string): string | undefined {
   return /^[0-9a-f]{64}$/.test(electrumHash)
-    ? reverseHex(Buffer.from(electrumHash, 'hex')).slice(0, 40)
+    ? Buffer.from(electrumHash, 'hex').reverse().toString('hex', 0, 20)
     : undefined
 }
 

@@ -1,5 +1,6 @@
 import { addressOf, type DecodedAddress, decodeAddress } from '../../../../pipelines/chain/address.js'
 import { ByteReader } from '../../../../pipelines/chain/bytes.js'
+import { reverseHex, sha256 } from '../../../../pipelines/chain/hash.js'
 import { keyScript } from '../../../../pipelines/chain/keys/public-key.js'
 import { type Network, NETWORKS } from '../../../../pipelines/chain/networks.js'
 import {
@@ -77,6 +78,23 @@ export function scriptOfHash(
   const key = scriptKeyOf(electrumHash)
   if (key === undefined) throw new RangeError(`not a script hash: ${electrumHash}`)
   return withScript(context, hashedScript(key, network), electrumHash)
+}
+
+/**
+ * Returns the key in the tables of the script with a script hash of the Electrum protocol, in lower case; a key that no script has, if
+ * chain or mempool have another script with that key, which is only a part of the hash.
+ * @throws RangeError for another text; DatabaseUnavailable.
+ */
+export async function keyOfScriptHash(
+  { mempool, tables }: Pick<ReadContext, 'mempool' | 'tables'>,
+  electrumHash: string,
+): Promise<string> {
+  const key = scriptKeyOf(electrumHash)
+  if (key === undefined) throw new RangeError(`not a script hash: ${electrumHash}`)
+  const [unconfirmed] = mempool.ofScript(key)
+  const script = unconfirmed && scriptWithin(unconfirmed, key)
+  const digest = script === undefined ? await tables.scriptDigests.get(key) : sha256(script).toString('hex')
+  return digest === undefined || digest === reverseHex(Buffer.from(electrumHash, 'hex')) ? key : NO_KEY
 }
 
 /** Returns the script that a text names, see `scriptOf`. @throws BadArgument if the text names none; DatabaseUnavailable. */
@@ -159,6 +177,18 @@ export async function endsOfScript(
 ): Promise<[first: ScriptRow | undefined, last: ScriptRow | undefined]> {
   if (view === undefined) return [undefined, undefined]
   return tables.endsOfScript(hash, (row) => blocks.has(row.height, row.blockTag), view.tagFilter())
+}
+
+/**
+ * Returns transactions of a script in the chain, lowest ordinal first: the last one, unless there is none, and those that were read with
+ * it, which are all of a short history.
+ */
+export async function lastRowsOfScript(
+  { chain: { view, blocks }, tables }: Sources,
+  hash: string,
+): Promise<readonly ScriptRow[]> {
+  if (view === undefined) return []
+  return tables.endRowsOfScript(hash, (row) => blocks.has(row.height, row.blockTag), view.tagFilter())
 }
 
 /** Returns the last transactions of a script in the chain, at least one unless it has none, newest first, each once. */

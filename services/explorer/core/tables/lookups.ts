@@ -87,6 +87,10 @@ const WITNESS = new Selection(REPLACED_WITNESSES.columns)
 const SPEND = new Selection(SPENDS.columns)
 export const SCRIPT_ROW = new Selection(SCRIPT_TX_COLUMNS)
 const SCRIPT = new Selection(SCRIPTS.columns)
+const SCRIPT_DIGEST = new Selection(
+  { script_hash: SCRIPTS.columns.script_hash, sha256: 'hash' },
+  { sha256: 'SHA256(script)' },
+)
 const OUTPUT = new Selection(SCRIPT_OUTPUTS.columns)
 const LIST = new Selection(UNSPENT_LIST_COLUMNS)
 
@@ -188,6 +192,10 @@ export const LOOKUPS = {
     const rows = await SCRIPT.bytesByKeys(db, `FROM scripts WHERE script_hash IN ${KEYS20}`, keys)
     return new Map(rows.map(({ scriptHash, script }) => [scriptHash, script]))
   }, LARGE),
+  scriptDigests: lookup(async (db, keys) => {
+    const rows = await SCRIPT_DIGEST.bytesByKeys(db, `FROM scripts WHERE script_hash IN ${KEYS20}`, keys)
+    return new Map(rows.map(({ scriptHash, sha256 }) => [scriptHash, sha256]))
+  }),
   scriptEnds: lookup(
     // Not ordered by the hash, too: the server would read in the order of the key, which takes twice as long.
     scriptsOf(endsOf, `script_txs.ordinal = 1 DESC, script_txs.ordinal DESC LIMIT ${String(1 + LAST_ROWS)}`),

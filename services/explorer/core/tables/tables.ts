@@ -189,6 +189,11 @@ export class Tables {
     return this.#gatherers.scripts.until(this.signal)
   }
 
+  /** Lookup of the SHA-256 of scripts, all of it, by their hash as in the tables, which is a part of it. */
+  get scriptDigests(): Lookup<string> {
+    return this.#gatherers.scriptDigests.until(this.signal)
+  }
+
   /** Lookup of the lists of a script's unspent outputs, of all branches, by the hash of the script as in the tables. */
   get unspentLists(): Lookup<readonly ListRow[]> {
     return this.#gatherers.unspentLists.until(this.signal)
@@ -268,20 +273,31 @@ export class Tables {
     visible: (row: ScriptRow) => boolean,
     filter: string,
   ): Promise<[first: ScriptRow | undefined, last: ScriptRow | undefined]> {
-    const rows = this.#long.get(script)
-      ? await endsOf(this.unchecked, script)
-      : this.#noted(script, await this.#gatherers.scriptEnds.get(script, this.signal))
-    const ends = rows.filter(visible)
-    const end = ends.reduce<ScriptRow | undefined>(
-      (last, row) => (last === undefined || row.ordinal > last.ordinal ? row : last),
-      undefined,
-    )
-    // Only first rows: if there are further rows, a row beyond these may be visible.
-    const isKnown = rows.length <= LAST_ROWS || (end !== undefined && end.ordinal > 1)
-    const last = isKnown ? end : await this.lastVisibleOfScript(script, visible, filter)
+    const ends = await this.endRowsOfScript(script, visible, filter)
+    const last = ends.at(-1)
     if (last === undefined) return [undefined, undefined]
     const first = ends.find(({ ordinal }) => ordinal === 1)
     return [first ?? (await this.scriptRows(script, 1, 1)).find(visible), last]
+  }
+
+  /**
+   * Returns rows of a script that `visible` accepts, lowest ordinal first: the last one, unless there is none, and those that were read
+   * with it, which are all of a short history. The parameters are those of `endsOfScript`.
+   */
+  async endRowsOfScript(
+    script: string,
+    visible: (row: ScriptRow) => boolean,
+    filter: string,
+  ): Promise<readonly ScriptRow[]> {
+    const rows = this.#long.get(script)
+      ? await endsOf(this.unchecked, script)
+      : this.#noted(script, await this.#gatherers.scriptEnds.get(script, this.signal))
+    const ends = rows.filter(visible).sort((one, other) => one.ordinal - other.ordinal)
+    // Only first rows: if there are further rows, a row beyond these may be visible.
+    const isKnown = rows.length <= LAST_ROWS || (ends.at(-1)?.ordinal ?? 0) > 1
+    if (isKnown) return ends
+    const last = await this.lastVisibleOfScript(script, visible, filter)
+    return last === undefined ? [] : [...ends, last]
   }
 
   /** Returns the last visible row of a script, for the case that all rows of the script's end belong to other branches. */

@@ -1,60 +1,22 @@
 import { Type } from '@sinclair/typebox'
 import type { ShownTx } from '../../../core/mempool/shown-tx.js'
-import { AnswerTooLarge } from '../../../core/reads/answer-size.js'
-import { declareRead, networkIn, type ReadContext } from '../../../core/reads/read.js'
-import {
-  changeOf,
-  lastOfScript,
-  locatedOf,
-  type NamedScript,
-  pageOfScript,
-  scriptOfHash,
-} from '../../../core/reads/script.js'
+import { declareRead, type ReadContext } from '../../../core/reads/read.js'
+import { changeOf, keyOfScriptHash, lastOfScript } from '../../../core/reads/script.js'
 import { unspentWithMempool } from '../../../core/reads/addresses/unspent.js'
 import { confirmationsByTxid } from '../../../core/tables/transactions.js'
 import { WrittenAnswer } from '../../../core/reads/written-answer.js'
 import { text } from './arguments.js'
-import { confirmedDigest } from './status-digest.js'
-
-/** The maximum number of transactions of a history. */
-const MAX_HISTORY = 100_000
-/** The number of transactions that are looked up at once. */
-const AT_ONCE = 1_000
-/** About the characters of a transaction of a history, and of an unspent output. */
-const CHARACTERS = 110
+import { CHARACTERS, confirmedOf } from './confirmed.js'
 
 const args = { hash: text('script hash') }
 const emptyList = (_: unknown, answer: unknown): number | undefined =>
   Array.isArray(answer) && answer.length === 0 ? 0 : undefined
 
-/** Returns the script that a request names, and records that the answer depends on it. */
-async function scriptIn(context: ReadContext, hash: string): Promise<NamedScript> {
-  const named = await scriptOfHash(context, networkIn(context), hash)
-  context.validity.dependsOn(named.scriptHash)
-  return named
-}
-
-interface Confirmed {
-  readonly txid: string
-  readonly height: number
-}
-
-const tooLong = (): AnswerTooLarge => new AnswerTooLarge('history too large')
-
-/** Returns the confirmed transactions of a script, oldest first. @throws AnswerTooLarge. */
-async function confirmedOf(context: ReadContext, scriptHash: string): Promise<readonly Confirmed[]> {
-  const last = await lastOfScript(context, scriptHash)
-  const count = last?.ordinal ?? 0
-  // Not shortened: a wallet would take it for the whole history.
-  if (count > MAX_HISTORY) throw tooLong()
-  await context.size.reserve(CHARACTERS * count)
-  const confirmed: Confirmed[] = []
-  for (let from = 1; from <= count; from += AT_ONCE) {
-    const to = Math.min(count, from + AT_ONCE - 1)
-    const rows = await pageOfScript(context, scriptHash, { from, to }, last === undefined ? [] : [last])
-    for (const { txid, height } of await locatedOf(rows, context)) confirmed.push({ txid, height })
-  }
-  return confirmed
+/** Returns the key of the script that a request names, and records that the answer depends on it. */
+async function scriptIn(context: ReadContext, hash: string): Promise<string> {
+  const key = await keyOfScriptHash(context, hash)
+  context.validity.dependsOn(key)
+  return key
 }
 
 /** An unconfirmed transaction in the order of the protocol. */
@@ -92,12 +54,9 @@ export const history = declareRead({
   answer: Type.Array(Type.Unknown()),
   emptyFrom: emptyList,
   async resolve(context, { hash }) {
-    const { scriptHash } = await scriptIn(context, hash)
-    const confirmed = await confirmedOf(context, scriptHash)
-    return listOf([
-      ...confirmed.map(({ txid, height }) => `{"tx_hash":"${txid}","height":${String(height)}}`),
-      ...unconfirmedOf(context, scriptHash).map(unconfirmedJson),
-    ])
+    const { scriptHash, json = '' } = await confirmedOf(context, hash, true)
+    const unconfirmed = unconfirmedOf(context, scriptHash).map(unconfirmedJson)
+    return listOf(json === '' ? unconfirmed : [json, ...unconfirmed])
   },
 })
 
@@ -109,7 +68,7 @@ export const unconfirmedHistory = declareRead({
   answer: Type.Array(Type.Unknown()),
   emptyFrom: emptyList,
   async resolve(context, { hash }) {
-    const { scriptHash } = await scriptIn(context, hash)
+    const scriptHash = await scriptIn(context, hash)
     return listOf(unconfirmedOf(context, scriptHash).map(unconfirmedJson))
   },
 })
@@ -129,10 +88,10 @@ export const status = declareRead({
   answer: Type.Object({ status: Type.Union([Type.String(), Type.Null()]), isUnconfirmed: Type.Boolean() }),
   emptyFrom: (_, answer) => (answer.status === null ? 0 : undefined),
   async resolve(context, { hash }) {
-    const { scriptHash } = await scriptIn(context, hash)
-    const { digest, count } = await confirmedDigest(context, scriptHash, { most: MAX_HISTORY, tooLong })
-    const unconfirmed = unconfirmedOf(context, scriptHash)
-    if (count + unconfirmed.length === 0) return { status: null, isUnconfirmed: false }
+    const confirmed = await confirmedOf(context, hash, false)
+    const unconfirmed = unconfirmedOf(context, confirmed.scriptHash)
+    if (confirmed.count + unconfirmed.length === 0) return { status: null, isUnconfirmed: false }
+    const digest = confirmed.digest.copy()
     for (const { tx, height } of unconfirmed) digest.update(`${tx.txid}:${String(height)}:`)
     return { status: digest.digest('hex'), isUnconfirmed: unconfirmed.length > 0 }
   },
@@ -146,7 +105,7 @@ export const balance = declareRead({
   answer: Type.Object({ confirmed: Type.Number(), unconfirmed: Type.Number() }),
   emptyFrom: (_, { confirmed, unconfirmed }) => (confirmed === 0 && unconfirmed === 0 ? 0 : undefined),
   async resolve(context, { hash }) {
-    const { scriptHash } = await scriptIn(context, hash)
+    const scriptHash = await scriptIn(context, hash)
     const last = await lastOfScript(context, scriptHash)
     const change = context.mempool
       .ofScript(scriptHash)
@@ -164,11 +123,9 @@ export const unspent = declareRead({
   answer: Type.Array(Type.Unknown()),
   emptyFrom: emptyList,
   async resolve(context, { hash }) {
-    const named = await scriptIn(context, hash)
-    const { outputs } = await unspentWithMempool(context, named, {
-      limit: Number.MAX_SAFE_INTEGER,
-      offset: 0,
-    })
+    const scriptHash = await scriptIn(context, hash)
+    const window = { limit: Number.MAX_SAFE_INTEGER, offset: 0 }
+    const { outputs } = await unspentWithMempool(context, { scriptHash }, window)
     await context.size.reserve(CHARACTERS * outputs.length)
     const indexes = await indexesOf(
       outputs.flatMap(({ txid, height }) => (height === null ? [] : [{ txid, height }])),
@@ -193,7 +150,7 @@ export const unspent = declareRead({
 
 /** Returns the indexes of transactions in their blocks, of those that are not alone there. */
 async function indexesOf(
-  outputs: readonly Confirmed[],
+  outputs: readonly { readonly txid: string; readonly height: number }[],
   { tables, chain }: ReadContext,
 ): Promise<ReadonlyMap<string, number>> {
   const txids = new Map<number, Set<string>>()
