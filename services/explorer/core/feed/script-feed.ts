@@ -84,6 +84,16 @@ export class ScriptFeed {
     })
   }
 
+  /**
+   * Calls back at each change of chain or mempool, in the turn in which it happens.
+   * @param watcher receives the hashes that the change touches, see `Change`.
+   */
+  watch(watcher: (touched: ReadonlySet<string> | undefined) => void): void {
+    this.#parts.state.watch(({ kind, touched }) => {
+      if (kind !== 'heartbeat') watcher(touched)
+    })
+  }
+
   /** The number of subscriptions. */
   get size(): number {
     return [...this.#watched.values()].reduce((sum, { subscribers }) => sum + subscribers.size, 0)

@@ -8,11 +8,13 @@ import type { CertificateFiles } from './transports/certificate.js'
 import { ElectrumListener } from './transports/listener.js'
 import type { Hosts } from './hosts.js'
 import { type Status, status } from './reads/histories.js'
+import { isPassing } from './refusal.js'
 import { MAX_MESSAGE_BYTES, Session, type Shared } from './session.js'
 import { Shares } from './shares.js'
 import { socketSession } from './transports/socket.js'
+import { Turns } from './turns.js'
 import { HeaderWatch } from './watches/header-watch.js'
-import { StatusWatch } from './watches/status-watch.js'
+import { type ReadStatuses, StatusWatch } from './watches/status-watch.js'
 
 export interface ElectrumOptions {
   readonly limit: RequestLimit
@@ -39,18 +41,20 @@ export interface ElectrumFaces {
 /** The maximum number of connections, and of subscriptions to scripts, in this process. */
 const CONNECTIONS = { all: 10_000, each: 1_000 }
 const SUBSCRIPTIONS = { all: 1_000_000, each: 250_000 }
+/** The answers that are made at once: fewer than an explorer makes, so that other faces have room. */
+const MAX_ANSWERS = 200
 /** The bytes that may wait for a WebSocket client. */
 const MAX_BACKLOG_BYTES = 32 * 2 ** 20
 const PATH = '/electrum'
 
 /** Returns the faces of the Electrum protocol. Source: `content/explorer-api/electrum.md`. */
 export function electrumFaces(core: Core, options: ElectrumOptions): ElectrumFaces {
-  const statuses: StatusWatch = new StatusWatch(core, (hash) => currentStatus(own, hash))
+  const statuses: StatusWatch = new StatusWatch(core, (hashes) => readStatuses(own)(hashes))
   const headers = new HeaderWatch(core, () => {
     statuses.tipChanged()
   })
   const subscriptions = new Shares(SUBSCRIPTIONS)
-  const shared: Shared = { core, ...options, headers, statuses, subscriptions }
+  const shared: Shared = { core, ...options, headers, statuses, subscriptions, turns: new Turns(MAX_ANSWERS) }
   // Reads for all subscribers.
   const own = new Session(shared, {
     origin: { peer: new Uint8Array(), forwardedFor: '' },
@@ -79,10 +83,18 @@ export function electrumFaces(core: Core, options: ElectrumOptions): ElectrumFac
   }
 }
 
-async function currentStatus(own: Session, hash: string): Promise<Status | undefined> {
-  const answer = await own.read({ read: status, args: { hash } })
-  return typeof answer === 'string' ? (JSON.parse(answer) as Status) : undefined
-}
+const readStatuses =
+  (own: Session): ReadStatuses =>
+  async (hashes) => {
+    const answers = await own.readAll(hashes.map((hash) => ({ read: status, args: { hash } })))
+    const read = answers.filter(([, answer]) => typeof answer === 'string' || !isPassing(answer))
+    return new Map(
+      read.map(([{ args }, answer]) => [
+        args['hash'] ?? '',
+        typeof answer === 'string' ? (JSON.parse(answer) as Status) : undefined,
+      ]),
+    )
+  }
 
 /** Returns the face of the protocol as WebSocket messages. */
 function webFace(shared: Shared, connections: Shares): HttpFace {

@@ -27,6 +27,7 @@ import { type CallMethod, type Method, methodOf, type Wanted } from './methods.j
 import type { Hosts } from './hosts.js'
 import { CODE, isPassing, Refusal, refusalOf } from './refusal.js'
 import type { Shares } from './shares.js'
+import type { Turns } from './turns.js'
 import { valuesOf } from './values.js'
 import { compare, LEAST, negotiated, PROTOCOL, type Version } from './version.js'
 import type { HeaderWatch } from './watches/header-watch.js'
@@ -44,6 +45,7 @@ export interface Shared {
   readonly clientOf: (origin: Origin) => string
   /** The addresses at which clients reach the server, as `server.features` lists them. */
   readonly hosts: Hosts
+  readonly turns: Turns
   /** Called after each answer. @param code of its error, 0 for none. */
   readonly observe: (method: string, code: number, seconds: number) => void
   /** Called after each message to a subscriber. */
@@ -247,16 +249,18 @@ export class Session implements Conversation {
   /** Answers a read, as JSON. */
   read({ read, args }: Wanted): Promise<string | Failure> {
     return this.#patiently(() =>
-      this.#connected(async (onDisconnect) => {
-        const outcome = await this.#shared.core.reader.answer(read, {
-          argument: (name) => args[name],
-          minChainHeight: '',
-          onDisconnect,
-          authorization: () => '',
-          encoding: ELECTRUM,
-        })
-        return 'answer' in outcome ? outcome.answer.body.toString() : outcome
-      }),
+      this.#shared.turns.during(1, () =>
+        this.#connected(async (onDisconnect) => {
+          const outcome = await this.#shared.core.reader.answer(read, {
+            argument: (name) => args[name],
+            minChainHeight: '',
+            onDisconnect,
+            authorization: () => '',
+            encoding: ELECTRUM,
+          })
+          return 'answer' in outcome ? outcome.answer.body.toString() : outcome
+        }),
+      ),
     )
   }
 
@@ -278,7 +282,7 @@ export class Session implements Conversation {
     const reads = prepared.flatMap((each) =>
       'call' in each && each.wanted !== undefined ? [each.wanted] : [],
     )
-    const results = new Map(await this.#readAll(reads))
+    const results = new Map(await this.#answered(reads))
     const texts: string[] = []
     let bytes = 0
     for (const each of prepared) {
@@ -297,15 +301,26 @@ export class Session implements Conversation {
     return texts.length === 0 ? undefined : `[${texts.join(',')}]`
   }
 
-  async #readAll(reads: readonly Wanted[]): Promise<readonly (readonly [Wanted, string | Failure])[]> {
+  /** Answers reads from one state, as JSON, and again for a while if some cannot be answered at the moment. */
+  async #answered(reads: readonly Wanted[]): Promise<Answers> {
     const [only] = reads
     if (only === undefined) return []
     if (reads.length === 1) return [[only, await this.read(only)]]
+    const outcome = await this.#patiently(async () => {
+      const answers = await this.readAll(reads)
+      const passing = answers.map(([, answer]) => answer).find(isFailure)
+      return passing !== undefined && isPassing(passing) ? { ...passing, answers } : answers
+    })
+    return 'answers' in outcome ? outcome.answers : (outcome as Answers)
+  }
+
+  /** Answers reads from one state, as JSON, each with a failure that cannot be answered at the moment. */
+  async readAll(reads: readonly Wanted[]): Promise<Answers> {
     const weight = Math.ceil(reads.length / BATCHED_PER_ANSWER)
-    try {
-      const outcome = await this.#patiently(() =>
-        this.#connected(async (onDisconnect) => {
-          const made = await this.#shared.core.reader.operation(
+    const made = await this.#shared.turns.during(weight, () =>
+      this.#connected((onDisconnect) =>
+        this.#shared.core.reader
+          .operation(
             (context, absence) =>
               Promise.all(
                 reads.map(
@@ -314,19 +329,13 @@ export class Session implements Conversation {
               ),
             { minChainHeight: '', onDisconnect, weight },
           )
-          if (!('result' in made)) return made
-          const passing = made.result.map(([, result]) => result).find(isFailure)
-          return passing !== undefined && isPassing(passing)
-            ? { ...passing, partly: made.result }
-            : made.result
-        }),
-      )
-      if (!('code' in outcome)) return outcome
-      return 'partly' in outcome ? outcome.partly : reads.map((wanted) => [wanted, outcome])
-    } catch (error) {
-      this.#shared.core.defect(error, 'electrum batch')
-      return reads.map((wanted) => [wanted, DEFECT])
-    }
+          .catch((error: unknown) => {
+            this.#shared.core.defect(error, 'electrum batch')
+            return DEFECT
+          }),
+      ),
+    )
+    return 'result' in made ? made.result : reads.map((wanted) => [wanted, made])
   }
 
   /** Resolves a read of a batch. */
@@ -442,8 +451,9 @@ export class Session implements Conversation {
     }
     const before = statuses.changesOf(hash)
     return (json) => {
-      const { status } = JSON.parse(json) as Status
+      const { status, isUnconfirmed } = JSON.parse(json) as Status
       if (this.#statuses.has(hash)) this.#statuses.set(hash, status)
+      if (isUnconfirmed) statuses.isUnconfirmed(hash)
       // The change may have been compared before this client knew a status.
       if (statuses.changesOf(hash) !== before) statuses.check(hash)
       return JSON.stringify(status)
@@ -475,6 +485,9 @@ const isFailure = (outcome: unknown): outcome is Failure =>
   typeof outcome === 'object' && outcome !== null && 'code' in outcome
 
 type CallResult = ReturnType<CallMethod['call']>
+
+/** Reads with their answers. */
+type Answers = readonly (readonly [Wanted, string | Failure])[]
 
 /** A call that is ready to be answered. */
 interface Prepared {

@@ -1,7 +1,7 @@
 import type { Session } from '../session.js'
 
 /** The number of messages that are answered at once. */
-const MAX_IN_FLIGHT = 32
+const MAX_IN_FLIGHT = 100
 
 /** The messages of a client in their order, some of which are being answered. */
 export class Inbox {

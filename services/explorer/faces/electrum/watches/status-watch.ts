@@ -9,124 +9,199 @@ interface Subscriber {
   statusChanged(hash: string, status: string | null): void
 }
 
-/** A script with subscribers. */
+/** A script with subscribers: a set if there are several. */
 interface Watched {
-  readonly subscribers: Set<Subscriber>
-  /** Ends the subscription to the changes of the script. */
-  readonly end: () => void
+  readonly hash: string
+  subscribers: Subscriber | Set<Subscriber>
   /** The number of changes, for those who compare. */
   changes: number
-  isUnconfirmed: boolean
-  /** True while it waits for a comparison. */
-  isWaiting: boolean
+  /** Another hash with the same key in the tables, of which at most one is that of a script. */
+  next: Watched | undefined
 }
 
-/** The number of scripts that are compared in parallel. */
-const AT_ONCE = 16
+/** Returns the current statuses of scripts that can be read at the moment, by hash; undefined for those that can never be read. */
+export type ReadStatuses = (hashes: readonly string[]) => Promise<ReadonlyMap<string, Status | undefined>>
+
+/** The parts of an explorer that it uses. */
+interface Watching extends Pick<Core, 'defect'> {
+  readonly scripts: Pick<Core['scripts'], 'watch'>
+}
+
+/** The number of scripts whose statuses are read together, and the number of such reads in parallel. */
+const [TOGETHER, AT_ONCE] = [250, 4]
 /** The time after which a status is read again that cannot be read at the moment. */
 const REPEAT_MS = 200
 
 /**
- * Tells the subscribers of each change of the status of a script. The changes of scripts come from the feed, after this explorer has adopted
- * the state with them; a block also changes the height of an unconfirmed transaction when it contains the one that it spends.
+ * Sends the subscribers each change of the status of a script. Scripts are read again when a change of the state touches them, in its
+ * next turn; a block also changes the height of an unconfirmed transaction when it contains the one that it spends.
  */
 export class StatusWatch {
-  readonly #core: Core
-  readonly #read: (hash: string) => Promise<Status | undefined>
+  readonly #defect: Core['defect']
+  readonly #read: ReadStatuses
+  /** By key in the tables. */
   readonly #watched = new Map<string, Watched>()
-  readonly #waiting: string[] = []
+  readonly #unconfirmed = new Set<Watched>()
+  readonly #waiting = new Set<Watched>()
   readonly #stop = new AbortController()
-  #comparing = 0
+  /** Not read again meanwhile: an older status might arrive after a newer one. */
+  readonly #reading = new Set<Watched>()
+  #reads = 0
+  #isScheduled = false
 
-  /** @param read returns the current status of a script; undefined if it cannot be read at the moment. */
-  constructor(core: Core, read: (hash: string) => Promise<Status | undefined>) {
-    this.#core = core
+  constructor({ scripts, defect }: Watching, read: ReadStatuses) {
+    this.#defect = defect
     this.#read = read
+    scripts.watch((touched) => {
+      this.#touch(touched)
+    })
   }
 
   close(): void {
     this.#stop.abort()
-    for (const { end } of this.#watched.values()) end()
     this.#watched.clear()
+    this.#waiting.clear()
+  }
+
+  /** The number of scripts with subscribers. */
+  get size(): number {
+    return [...this.#watched.values()].reduce((sum, first) => sum + chainOf(first).length, 0)
   }
 
   add(hash: string, subscriber: Subscriber): void {
-    const watched = this.#watched.get(hash)
-    if (watched !== undefined) {
-      watched.subscribers.add(subscriber)
-      return
-    }
-    const script = scriptKeyOf(hash)
-    if (script === undefined) throw new RangeError(`not a script hash: ${hash}`)
-    const send = (): void => {
-      this.check(hash)
-    }
-    // The first event is not a change, but comes after any that were missed until then.
-    const end = this.#core.scripts.subscribe({ script, since: undefined, send })
-    this.#watched.set(hash, {
-      subscribers: new Set([subscriber]),
-      end,
-      changes: 0,
-      isUnconfirmed: false,
-      isWaiting: false,
-    })
+    const watched = this.#find(hash)
+    if (watched === undefined) {
+      const key = keyOf(hash)
+      const next = this.#watched.get(key)
+      this.#watched.set(key, { hash, subscribers: subscriber, changes: 0, next })
+    } else if (watched.subscribers instanceof Set) watched.subscribers.add(subscriber)
+    else if (watched.subscribers !== subscriber)
+      watched.subscribers = new Set([watched.subscribers, subscriber])
   }
 
   remove(hash: string, subscriber: Subscriber): void {
-    const watched = this.#watched.get(hash)
-    if (watched?.subscribers.delete(subscriber) !== true || watched.subscribers.size > 0) return
-    this.#watched.delete(hash)
-    watched.end()
+    const watched = this.#find(hash)
+    if (watched === undefined) return
+    const { subscribers } = watched
+    if (subscribers instanceof Set ? !subscribers.delete(subscriber) : subscribers !== subscriber) return
+    if (subscribers instanceof Set && subscribers.size > 0) return
+    this.#waiting.delete(watched)
+    this.#unconfirmed.delete(watched)
+    const key = keyOf(hash)
+    const others = chainOf(this.#watched.get(key)).filter((each) => each !== watched)
+    for (const [at, each] of others.entries()) each.next = others[at + 1]
+    const [first] = others
+    if (first === undefined) this.#watched.delete(key)
+    else this.#watched.set(key, first)
   }
 
   /** Returns the number of changes of a script so far. */
   changesOf(hash: string): number {
-    return this.#watched.get(hash)?.changes ?? 0
+    return this.#find(hash)?.changes ?? 0
+  }
+
+  /** Notes that a script has unconfirmed transactions. */
+  isUnconfirmed(hash: string): void {
+    const watched = this.#find(hash)
+    if (watched !== undefined) this.#unconfirmed.add(watched)
   }
 
   /** Compares the scripts whose status a block may change without touching them. */
   tipChanged(): void {
-    for (const [hash, { isUnconfirmed }] of this.#watched) if (isUnconfirmed) this.check(hash)
+    for (const watched of this.#unconfirmed) this.#check(watched)
   }
 
   /** Compares the status of a script with those that its subscribers know, soon. */
   check(hash: string): void {
-    const watched = this.#watched.get(hash)
-    if (watched === undefined) return
+    const watched = this.#find(hash)
+    if (watched !== undefined) this.#check(watched)
+  }
+
+  #find(hash: string): Watched | undefined {
+    return chainOf(this.#watched.get(keyOf(hash))).find((each) => each.hash === hash)
+  }
+
+  /** @param touched hashes that include the keys of scripts; undefined if any may be affected. */
+  #touch(touched: ReadonlySet<string> | undefined): void {
+    const keys = touched === undefined || touched.size > this.#watched.size ? this.#watched.keys() : touched
+    for (const key of keys)
+      if (touched?.has(key) !== false)
+        for (const watched of chainOf(this.#watched.get(key))) this.#check(watched)
+  }
+
+  #check(watched: Watched): void {
     watched.changes++
-    if (watched.isWaiting) return
-    watched.isWaiting = true
-    this.#waiting.push(hash)
-    this.#pump()
+    this.#waiting.add(watched)
+    this.#schedule()
   }
 
-  #pump(): void {
-    while (this.#comparing < AT_ONCE && !this.#stop.signal.aborted) {
-      const hash = this.#waiting.shift()
-      if (hash === undefined) return
-      this.#comparing++
-      void this.#compare(hash).finally(() => {
-        this.#comparing--
-        this.#pump()
-      })
-    }
-  }
-
-  async #compare(hash: string): Promise<void> {
-    const watched = this.#watched.get(hash)
-    if (watched === undefined) return
-    watched.isWaiting = false
-    try {
-      const current = await this.#read(hash)
-      if (current === undefined) {
-        await pause(REPEAT_MS, this.#stop.signal)
-        this.check(hash)
-        return
+  #schedule(): void {
+    if (this.#isScheduled || this.#waiting.size === 0 || this.#stop.signal.aborted) return
+    this.#isScheduled = true
+    // After the turn, in which chain and mempool may both change.
+    setImmediate(() => {
+      this.#isScheduled = false
+      while (this.#reads < AT_ONCE) {
+        const next = this.#next()
+        if (next.length === 0) return
+        void this.#compare(next)
       }
-      watched.isUnconfirmed = current.isUnconfirmed
-      for (const each of watched.subscribers) each.statusChanged(hash, current.status)
+    })
+  }
+
+  /** Takes the scripts that are compared next. */
+  #next(): readonly Watched[] {
+    const next: Watched[] = []
+    for (const watched of this.#waiting) {
+      if (next.length === TOGETHER) break
+      if (this.#reading.has(watched)) continue
+      next.push(watched)
+      this.#waiting.delete(watched)
+      this.#reading.add(watched)
+    }
+    return next
+  }
+
+  async #compare(scripts: readonly Watched[]): Promise<void> {
+    this.#reads++
+    try {
+      const statuses = await this.#read(scripts.map(({ hash }) => hash))
+      for (const watched of scripts) {
+        this.#reading.delete(watched)
+        if (statuses.has(watched.hash)) this.#send(watched, statuses.get(watched.hash))
+        // Unless its last subscriber has left meanwhile.
+        else if (this.#find(watched.hash) === watched) this.#waiting.add(watched)
+      }
+      if (statuses.size < scripts.length) await pause(REPEAT_MS, this.#stop.signal)
     } catch (error) {
-      this.#core.defect(error, 'electrum status')
+      this.#defect(error, 'electrum status')
+    } finally {
+      for (const watched of scripts) this.#reading.delete(watched)
+      this.#reads--
+      this.#schedule()
     }
   }
+
+  #send(watched: Watched, current: Status | undefined): void {
+    // Its last subscriber may have left meanwhile.
+    if (current === undefined || this.#find(watched.hash) !== watched) return
+    if (current.isUnconfirmed) this.#unconfirmed.add(watched)
+    else this.#unconfirmed.delete(watched)
+    const { hash, subscribers } = watched
+    for (const each of subscribers instanceof Set ? subscribers : [subscribers])
+      each.statusChanged(hash, current.status)
+  }
+}
+
+/** @throws RangeError for a malformed hash. */
+function keyOf(hash: string): string {
+  const key = scriptKeyOf(hash)
+  if (key === undefined) throw new RangeError(`not a script hash: ${hash}`)
+  return key
+}
+
+function chainOf(first: Watched | undefined): readonly Watched[] {
+  const chain: Watched[] = []
+  for (let each = first; each !== undefined; each = each.next) chain.push(each)
+  return chain
 }
