@@ -114,6 +114,11 @@ export class Session implements Conversation {
   /** The status of each subscribed script as the client knows it; undefined before the answer to the subscription. */
   readonly #statuses = new Map<string, string | null | undefined>()
   #tip: string | undefined
+  /** The number of answers that are made and not sent, after which messages about what they say must come. */
+  #unsent = 0
+  /** The scripts, and the tip, that have changed meanwhile. */
+  readonly #changed = new Set<string>()
+  #newTip: readonly [hash: string, tip: string] | undefined
   /** The requests that the sizes of former answers count as, and that no limit has counted. */
   #debt = 0
 
@@ -155,25 +160,37 @@ export class Session implements Conversation {
 
   /** Answers a message, which may be a batch. Sends nothing if the client wants no answer. */
   async receive(message: Uint8Array | string): Promise<void> {
-    const answer = await this.#answer(message)
-    if (answer === undefined || this.#stop.signal.aborted) return
+    const make = await this.#answer(message)
+    if (make === undefined || this.#stop.signal.aborted) return
+    const answer = make()
+    this.#unsent++
     this.#debt += Math.floor(answer.length / BYTES_PER_REQUEST)
     await this.#client.answer(answer)
+    if (--this.#unsent === 0) this.#sendChanges()
   }
 
-  async #answer(received: Uint8Array | string): Promise<string | undefined> {
+  /** Sends what has changed since answers were made that are sent now. */
+  #sendChanges(): void {
+    for (const hash of this.#changed) this.#shared.statuses.check(hash)
+    this.#changed.clear()
+    if (this.#newTip !== undefined) this.tipChanged(...this.#newTip)
+    this.#newTip = undefined
+  }
+
+  /** Returns a function that makes the answer to a message: what it says is what the client knows from then on. */
+  async #answer(received: Uint8Array | string): Promise<(() => string) | undefined> {
     let message: unknown
     try {
       message = parsed(received)
     } catch (error) {
-      if (error instanceof Refusal) return errorText(this.#form ?? '2.0', null, error)
+      if (error instanceof Refusal) return () => errorText(this.#form ?? '2.0', null, error)
       throw error
     }
     const form = (this.#form ??= formOf(message))
     if (Array.isArray(message)) return this.#batch(message)
     const call = callOf(message)
     if (call === undefined) return undefined
-    if ('refusal' in call) return errorText(form, call.id, call.refusal)
+    if ('refusal' in call) return () => errorText(form, call.id, call.refusal)
     const prepared = this.#prepared(call)
     if (!prepared.isLimited) return this.#single(prepared)
     await this.#withinLimit(1)
@@ -211,10 +228,10 @@ export class Session implements Conversation {
     }
   }
 
-  async #single(prepared: Prepared): Promise<string> {
+  async #single(prepared: Prepared): Promise<() => string> {
     const began = performance.now()
     const result = await this.#result(prepared).catch((error: unknown) => this.#refusalOf(error))
-    return this.#text(prepared, result, began)
+    return () => this.#text(prepared, result, began)
   }
 
   #text(
@@ -265,16 +282,11 @@ export class Session implements Conversation {
   }
 
   /** Answers the requests of a batch; its reads from one state. */
-  async #batch(messages: readonly unknown[]): Promise<string | undefined> {
+  async #batch(messages: readonly unknown[]): Promise<(() => string) | undefined> {
     const form = this.#form ?? '2.0'
-    if (messages.length === 0)
-      return errorText(form, null, new Refusal(CODE.invalidRequest, 'batch is empty'))
-    if (messages.length > MAX_BATCH)
-      return errorText(
-        form,
-        null,
-        new Refusal(CODE.invalidRequest, `a batch has at most ${String(MAX_BATCH)} requests`),
-      )
+    const refused = (text: string) => () => errorText(form, null, new Refusal(CODE.invalidRequest, text))
+    if (messages.length === 0) return refused('batch is empty')
+    if (messages.length > MAX_BATCH) return refused(`a batch has at most ${String(MAX_BATCH)} requests`)
     await this.#withinLimit(messages.length)
     const began = performance.now()
     const calls = messages.map(callOf).filter((call) => call !== undefined)
@@ -282,23 +294,21 @@ export class Session implements Conversation {
     const reads = prepared.flatMap((each) =>
       'call' in each && each.wanted !== undefined ? [each.wanted] : [],
     )
-    const results = new Map(await this.#answered(reads))
-    const texts: string[] = []
-    let bytes = 0
-    for (const each of prepared) {
-      if (!('call' in each)) {
-        texts.push(errorText(form, each.id, each.refusal))
-        continue
-      }
-      const result =
-        each.wanted === undefined
-          ? await this.#result(each).catch((error: unknown) => this.#refusalOf(error))
-          : (results.get(each.wanted) ?? DEFECT)
-      const text = this.#text(each, result, began)
-      bytes += text.length
-      texts.push(bytes <= MAX_ANSWER_BYTES ? text : errorText(form, each.call.id, TOO_LARGE))
+    const results = new Map<unknown, string | Failure | Refusal>(await this.#answered(reads))
+    for (const each of prepared)
+      if ('call' in each && each.wanted === undefined)
+        results.set(each, await this.#result(each).catch((error: unknown) => this.#refusalOf(error)))
+    if (prepared.length === 0) return undefined
+    return () => {
+      let bytes = 0
+      const texts = prepared.map((each) => {
+        if (!('call' in each)) return errorText(form, each.id, each.refusal)
+        const text = this.#text(each, results.get(each.wanted ?? each) ?? DEFECT, began)
+        bytes += text.length
+        return bytes <= MAX_ANSWER_BYTES ? text : errorText(form, each.call.id, TOO_LARGE)
+      })
+      return `[${texts.join(',')}]`
     }
-    return texts.length === 0 ? undefined : `[${texts.join(',')}]`
   }
 
   /** Answers reads from one state, as JSON, and again for a while if some cannot be answered at the moment. */
@@ -429,6 +439,10 @@ export class Session implements Conversation {
 
   /** Sends the header of the tip, unless the client has it. */
   tipChanged(hash: string, tip: string): void {
+    if (this.#unsent > 0) {
+      this.#newTip = [hash, tip]
+      return
+    }
     if (this.#tip === hash) return
     this.#tip = hash
     this.#notify('blockchain.headers.subscribe', `[${tip}]`)
@@ -469,6 +483,10 @@ export class Session implements Conversation {
 
   /** Sends the status of a script, unless the client knows it. */
   statusChanged(hash: string, status: string | null): void {
+    if (this.#unsent > 0) {
+      this.#changed.add(hash)
+      return
+    }
     const known = this.#statuses.get(hash)
     if (known === undefined || known === status) return
     this.#statuses.set(hash, status)

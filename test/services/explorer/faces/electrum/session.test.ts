@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { OnDisconnect } from '../../../../../services/explorer/core/answering/shared-answer.js'
 import { RequestLimit } from '../../../../../services/explorer/core/answering/request-limit.js'
@@ -118,6 +119,40 @@ describe('a session of the Electrum protocol', () => {
       [SCRIPT, 'bb'],
     ])
     expect(notified).toEqual(Array.from(sent, () => 'blockchain.scripthash.subscribe'))
+  })
+
+  it.each([
+    ['a request', subscription(1)],
+    ['a batch', [subscription(1), { id: 2, method: 'server.banner' }]],
+  ])('sends a change after the answer to %s that waits until the client reads', async (_, message) => {
+    const core = { scripts: { watch: () => undefined }, reader: answering(UNUSED) }
+    const current = new Map([[SCRIPT, { status: 'bb', isUnconfirmed: false }]])
+    const statuses = new StatusWatch(core as unknown as Core, () => Promise.resolve(current))
+    const sent: unknown[] = []
+    let read: (() => void) | undefined
+    const session = new Session(sharedOf(core, { statuses }), {
+      origin: ORIGIN,
+      answer: (answer) =>
+        new Promise((resolve) => {
+          read = () => {
+            sent.push(JSON.parse(answer))
+            resolve()
+          }
+        }),
+      send: (change) => void sent.push(JSON.parse(change)),
+      end: () => undefined,
+    })
+    const received = receive(session, message)
+    await until('the answer waits', () => read !== undefined)
+    statuses.check(SCRIPT)
+    session.tipChanged('aa', '"the new tip"')
+    await sleep(50)
+    expect(sent).toEqual([])
+    read?.()
+    await received
+    await until('the changes are sent', () => sent.length === 3)
+    expect([sent[0]].flat()[0]).toMatchObject({ id: 1, result: null })
+    expect(sent.slice(1)).toMatchObject([{ params: ['the new tip'] }, { params: [SCRIPT, 'bb'] }])
   })
 
   it('sends nothing after its end, also of answers that were being made', async () => {
