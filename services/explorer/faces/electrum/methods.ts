@@ -48,6 +48,8 @@ export interface Wanted {
   readonly args: Readonly<Record<string, string>>
   /** Converts the answer, as JSON, to the result. */
   readonly result?: (json: string) => string
+  /** True if it shares no query with others of its batch. */
+  readonly isAlone?: boolean
 }
 
 const NONE: Signature = { params: [], required: 0 }
@@ -101,6 +103,7 @@ const METHODS: Readonly<Record<string, Method>> = {
     required: 2,
     read: ([from, count, checkpoint], session) => ({
       read: headers,
+      isAlone: true,
       args: {
         from: String(numberIn(from)),
         count: String(numberIn(count)),
@@ -115,7 +118,8 @@ const METHODS: Readonly<Record<string, Method>> = {
     read: ([blocks, mode]) => {
       const given = modeIn(mode)
       const target = String(Math.min(numberIn(blocks), Number.MAX_SAFE_INTEGER))
-      return { read: feeEstimate, args: { blocks: target, ...(given === undefined ? {} : { mode: given }) } }
+      const args = { blocks: target, ...(given === undefined ? {} : { mode: given }) }
+      return { read: feeEstimate, isAlone: true, args }
     },
   },
   'blockchain.relayfee': { ...reading(relayFee), until: '1.6' },

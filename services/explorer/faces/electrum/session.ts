@@ -311,8 +311,24 @@ export class Session implements Conversation {
     }
   }
 
-  /** Answers reads from one state, as JSON, and again for a while if some cannot be answered at the moment. */
+  /**
+   * Answers the reads of a batch, as JSON. Those that share no queries are answered one after another: a thousand of them at once would
+   * take the database from other clients, and exceed the time of an answer.
+   */
   async #answered(reads: readonly Wanted[]): Promise<Answers> {
+    const answers = [...(await this.#together(reads.filter(({ isAlone }) => isAlone !== true)))]
+    let passing: Failure | undefined
+    for (const wanted of reads) {
+      if (wanted.isAlone !== true || this.#stop.signal.aborted) continue
+      const answer = passing ?? (await this.read(wanted))
+      if (isFailure(answer) && isPassing(answer)) passing = answer
+      answers.push([wanted, answer])
+    }
+    return answers
+  }
+
+  /** Answers reads from one state, as JSON, and again for a while if some cannot be answered at the moment. */
+  async #together(reads: readonly Wanted[]): Promise<Answers> {
     const [only] = reads
     if (only === undefined) return []
     if (reads.length === 1) return [[only, await this.read(only)]]
