@@ -15,6 +15,8 @@ export interface NaiveBlock {
   readonly fees: bigint
   /** Fee rates at which transactions were added, in the order of their addition. */
   readonly rates: readonly number[]
+  /** Fee and virtual size of the transactions with which each transaction was added. */
+  readonly packages: ReadonlyMap<string, { readonly fee: bigint; readonly vsize: number }>
 }
 
 /**
@@ -42,6 +44,7 @@ export function naiveBlocks(
   const blocks: NaiveBlock[] = []
   let chosen: NaiveMempoolTx[] = []
   let rates: number[] = []
+  let packages = new Map<string, { fee: bigint; vsize: number }>()
   const close = (): void => {
     const txids = new Set(chosen.map(({ txid }) => txid))
     blocks.push({
@@ -50,9 +53,11 @@ export function naiveBlocks(
       vsize: sum(chosen, 'vsize'),
       fees: feesOf(chosen),
       rates,
+      packages,
     })
     chosen = []
     rates = []
+    packages = new Map()
   }
   while (left.size > 0) {
     const best = [...left.values()]
@@ -68,7 +73,10 @@ export function naiveBlocks(
     }
     chosen.push(...best.txs)
     rates.push(best.rate)
-    for (const { txid } of best.txs) left.delete(txid)
+    for (const { txid } of best.txs) {
+      left.delete(txid)
+      packages.set(txid, { fee: feesOf(best.txs), vsize: sum(best.txs, 'vsize') })
+    }
   }
   if (chosen.length > 0) close()
   return blocks

@@ -330,6 +330,56 @@ export interface OutputScript {
   script_asm: string | null
 }
 
+export interface TransactionPackage {
+  /** 64 hexadecimal characters. */
+  txid: string
+  /** Height of its block; null for an unconfirmed transaction. */
+  block_height: number | null
+  /** Base units, decimal. */
+  fee: string
+  /** Virtual bytes. */
+  vsize: number
+  /** Weight units. */
+  weight: number
+  /** Its fee by its size, base units per virtual byte, decimal. */
+  fee_rate: string
+  /** Fee rate of the package in which a miner takes it, base units per virtual byte, decimal; the own one if not all connected transactions are known. */
+  effective_fee_rate: string
+  /** Transactions that it spends from, directly or not, and that are as unconfirmed as it, or in the same block; each after its own ancestors. */
+  ancestors: {
+    /** 64 hexadecimal characters. */
+    txid: string
+    /** Base units, decimal. */
+    fee: string
+    /** Virtual bytes. */
+    vsize: number
+    /** Weight units. */
+    weight: number
+  }[]
+  /** Transactions that spend from it, directly or not, and that are unconfirmed, or in the same block; each after its own ancestors. */
+  descendants: {
+    /** 64 hexadecimal characters. */
+    txid: string
+    /** Base units, decimal. */
+    fee: string
+    /** Virtual bytes. */
+    vsize: number
+    /** Weight units. */
+    weight: number
+  }[]
+  /** Whether the lists have all: more than 1,000 connected transactions are not searched. */
+  complete: boolean
+  /** Its place in the projected blocks; null if it is confirmed, later than all of them, or newer than the projection. */
+  projected: {
+    /** Number of the projected block: 1 is the next one. */
+    block: number
+    /** Index in it; the coinbase is 0. */
+    tx_index: number
+    /** Virtual bytes of the transactions before it in this block. */
+    vsize_before: number
+  } | null
+}
+
 export interface AddressSummary {
   /** As in the request, if it names an address; otherwise that of the script: null if it has none, empty in gRPC. */
   address: string | null
@@ -1122,6 +1172,14 @@ export interface Reads {
     }
     answer: TransactionScripts
   }
+  /** The transactions with which a miner takes a transaction: its ancestors, its descendants, and the fee rate that counts. */
+  transactionPackage: {
+    arguments: {
+      /** Txid of the transaction: 64 hexadecimal characters. */
+      txid: string
+    }
+    answer: TransactionPackage
+  }
   /** The newest transactions of the chain. */
   recentTransactions: {
     arguments: {
@@ -1566,6 +1624,7 @@ export const READS: Readonly<Record<keyof Reads, string>> = {
   transactionOutspends: '/tx/:txid/outspends',
   transactionMerkleProof: '/tx/:txid/merkle-proof',
   transactionScripts: '/tx/:txid/scripts',
+  transactionPackage: '/tx/:txid/cpfp',
   recentTransactions: '/txs/recent',
   address: '/address/:address',
   addressSummaries: 'POST /addresses',

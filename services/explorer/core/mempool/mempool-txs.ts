@@ -104,6 +104,12 @@ export class MempoolTxs {
     return this.txs.find((tx) => compareText(tx.txid, txid))
   }
 
+  /** The transactions, and which of them spend from which. */
+  get graph(): TxGraph {
+    const get = (txid: string): ShownTx | undefined => this.get(txid)
+    return { get, childrenOf: (txid) => childrenOf(txid, this.spends, get) }
+  }
+
   values(): Iterable<ShownTx> {
     return this.txs
   }

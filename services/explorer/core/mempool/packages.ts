@@ -13,7 +13,7 @@ export interface TxGraph {
  * version 31 on; earlier versions limit ancestors and descendants to 25 each, which larger clusters can satisfy. In a larger one all
  * transactions have the fee rates that they pay themselves.
  */
-const MAX_CLUSTER = 1_000
+export const MAX_CLUSTER = 1_000
 
 /**
  * Returns the transactions that a projection takes in another package than before, with that package. Which it takes depends only on
@@ -51,10 +51,10 @@ const sharedWithOthers = (
  * Returns a transaction and all transactions that are connected to it, or the first of them if they are too many.
  * @param excessive transactions that are known to be connected to too many.
  */
-function clusterOf(
+export function clusterOf(
   start: ShownTx,
   graph: TxGraph,
-  excessive: ReadonlySet<string>,
+  excessive: ReadonlySet<string> = new Set(),
 ): { readonly txs: readonly ShownTx[]; readonly isComplete: boolean } {
   const cluster = new Map([[start.txid, start]])
   for (const tx of cluster.values()) {

@@ -22,6 +22,8 @@ export interface ProjectedBlock {
   readonly fees: bigint
   /** By fee rate, lowest first. */
   readonly packages: readonly ProjectedPackage[]
+  /** The transactions in their order, each after the ones that it spends from. */
+  readonly txs: readonly ProjectableTx[]
 }
 
 interface Candidate {
@@ -70,7 +72,7 @@ export function* projecting(txs: Iterable<ProjectableTx>, maxWeight: number, mos
       open = new OpenBlock()
     }
     const members = withAncestors(next)
-    open.add(next, members.length)
+    open.add(next, members)
     for (const each of members) queue.take(each)
     sinceBreak += members.length
     if (sinceBreak < STEP) continue
@@ -110,15 +112,19 @@ export function uninterrupted<T>(steps: Generator<undefined, T, undefined>): T {
 }
 
 class OpenBlock {
-  txCount = 0
   weight = 0
+  readonly #txs: ProjectableTx[] = []
   #vsize = 0
   #fees = 0n
   readonly #packages: ProjectedPackage[] = []
 
-  add({ fee, vsize, weight }: Candidate, txs: number): void {
-    this.txCount += txs
+  get txCount(): number {
+    return this.#txs.length
+  }
+
+  add({ fee, vsize, weight }: Candidate, members: readonly Candidate[]): void {
     this.weight += weight
+    for (const { tx } of inOrder(members)) this.#txs.push(tx)
     this.#vsize += vsize
     this.#fees += fee
     this.#packages.push({ fee, vsize })
@@ -126,9 +132,16 @@ class OpenBlock {
 
   close(): ProjectedBlock {
     const packages = this.#packages.sort((one, other) => rateOf(one) - rateOf(other))
-    return { txCount: this.txCount, weight: this.weight, vsize: this.#vsize, fees: this.#fees, packages }
+    const { txCount, weight } = this
+    return { txCount, weight, vsize: this.#vsize, fees: this.#fees, packages, txs: this.#txs }
   }
 }
+
+/** Returns the members of a package, each after its ancestors, whose sums are smaller than its own. */
+const inOrder = (members: readonly Candidate[]): readonly Candidate[] =>
+  members.length === 1
+    ? members
+    : [...members].sort((one, other) => one.vsize - other.vsize || (one.tx.txid < other.tx.txid ? -1 : 1))
 
 function* candidatesOf(txs: Iterable<ProjectableTx>): Generator<undefined, Candidate[], undefined> {
   const byTxid = new Map<string, Candidate>()

@@ -31,6 +31,9 @@ export const oneOf = <const N extends readonly string[]>(names: N, description: 
   Type.Union(names.map((name) => Type.Literal(name)) as unknown as [...Literals<N>], { description })
 export const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
 
+/** The description of the fee rate that a transaction pays itself. */
+export const OWN_RATE = 'its fee by its size, base units per virtual byte, decimal'
+
 export const Total = int('total number of items')
 export const Limit = int('maximum number of items')
 

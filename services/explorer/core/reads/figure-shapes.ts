@@ -8,6 +8,7 @@ import {
   list,
   long,
   orNull,
+  OWN_RATE,
   Percent,
   Protection,
   text,
@@ -15,7 +16,7 @@ import {
   UtcDate,
 } from './fields.js'
 
-// The shapes of scripts, of the statistics of a block and of the unspent outputs by type. Those of `shapes.ts` include them.
+// The shapes of scripts, of packages, of the statistics of a block and of the unspent outputs by type. Those of `shapes.ts` include them.
 
 const asm = (description: string) =>
   orNull(
@@ -161,3 +162,42 @@ export const Retarget = Type.Object({
     'change at the beginning of the period, percent, signed decimal; null in the first one',
   ),
 })
+
+const PackageMember = Type.Object({
+  txid: Hash,
+  fee: Amount,
+  vsize: int('virtual bytes'),
+  weight: int('weight units'),
+})
+
+const ProjectedPlace = Type.Object({
+  block: int('number of the projected block: 1 is the next one'),
+  tx_index: int('index in it; the coinbase is 0'),
+  vsize_before: long('virtual bytes of the transactions before it in this block'),
+})
+
+export const TransactionPackage = Type.Object({
+  txid: Hash,
+  block_height: orNull(int('height of its block; null for an unconfirmed transaction')),
+  fee: Amount,
+  vsize: int('virtual bytes'),
+  weight: int('weight units'),
+  fee_rate: text(OWN_RATE),
+  effective_fee_rate: text(
+    'fee rate of the package in which a miner takes it, base units per virtual byte, decimal; the own one if not all connected transactions are known',
+  ),
+  ancestors: list(
+    PackageMember,
+    'transactions that it spends from, directly or not, and that are as unconfirmed as it, or in the same block; each after its own ancestors',
+  ),
+  descendants: list(
+    PackageMember,
+    'transactions that spend from it, directly or not, and that are unconfirmed, or in the same block; each after its own ancestors',
+  ),
+  complete: flag('whether the lists have all: more than 1,000 connected transactions are not searched'),
+  projected: Type.Union([ProjectedPlace, Type.Null()], {
+    description:
+      'its place in the projected blocks; null if it is confirmed, later than all of them, or newer than the projection',
+  }),
+})
+export type TransactionPackage = Static<typeof TransactionPackage>

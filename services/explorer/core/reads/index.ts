@@ -37,6 +37,7 @@ import {
 } from './chain/transaction-details.js'
 import { transactionScripts } from './chain/transaction-scripts.js'
 import { recentTransactions, transaction } from './chain/transactions.js'
+import { transactionPackage } from './mempool/transaction-package.js'
 import { whaleAlerts } from './mempool/whales.js'
 
 /** All reads. A new one is declared in a file of its group and added here; its routes follow from the declaration. */
@@ -52,6 +53,7 @@ export const READS: readonly Read[] = [
   transactionOutspends,
   transactionMerkleProof,
   transactionScripts,
+  transactionPackage,
   recentTransactions,
   addressSummary,
   addressSummaries,

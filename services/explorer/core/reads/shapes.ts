@@ -18,6 +18,7 @@ import {
   MinedAt,
   oneOf,
   orNull,
+  OWN_RATE,
   Percent,
   Protection,
   SignedAmount,
@@ -36,7 +37,6 @@ export * from './figure-shapes.js'
  * units. Every field has a description, from which the documentation of the other transports is generated. Formats are those of
  * the OpenAPI registry; an integer without one is a signed one of 32 bits.
  */
-const OWN_RATE = 'its fee by its size, base units per virtual byte, decimal'
 const EFFECTIVE_RATE =
   'fee rate of the package in which the projection of blocks takes it, base units per virtual byte, decimal'
 

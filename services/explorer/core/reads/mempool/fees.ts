@@ -17,7 +17,7 @@ const RECENT_BLOCKS = 12
 const FULL = 0.95
 
 /** Returns the projected blocks, and records how long they are valid. */
-async function projectedBlocks(
+export async function projectedBlocks(
   {
     chain,
     mempool,

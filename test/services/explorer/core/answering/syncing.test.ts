@@ -122,6 +122,7 @@ const EXPECTED: Readonly<Record<string, readonly [level: number, behind: number]
   transactionStatus: [404, 503],
   transactionOutspends: [404, 503],
   transactionMerkleProof: [404, 503],
+  transactionPackage: [404, 503],
   transactionScripts: [404, 503],
   recentTransactions: [200, 503],
   address: [404, 503],

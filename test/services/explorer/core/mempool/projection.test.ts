@@ -28,11 +28,11 @@ const mempools = readFrames()
 const projectable = (txs: readonly NaiveMempoolTx[]) =>
   txs.map((tx) => ({ ...tx, outpoints: tx.depends.map((txid) => `${txid}:0`) }))
 
-function expectNaive(txs: readonly NaiveMempoolTx[], maxWeight: number, most: number): void {
-  const projected = uninterrupted(projecting(projectable(txs), maxWeight, most))
-  const naive = naiveBlocks(txs, maxWeight, most)
+function expectNaive(mempool: readonly NaiveMempoolTx[], maxWeight: number, most: number): void {
+  const projected = uninterrupted(projecting(projectable(mempool), maxWeight, most))
+  const naive = naiveBlocks(mempool, maxWeight, most)
   expect(projected).toHaveLength(naive.length)
-  for (const [index, { txCount, weight, vsize, fees, packages }] of projected.entries()) {
+  for (const [index, { txCount, weight, vsize, fees, packages, txs }] of projected.entries()) {
     const expected = naive[index]!
     expect({ txCount, weight, vsize, fees }).toEqual({
       txCount: expected.txids.size,
@@ -40,6 +40,11 @@ function expectNaive(txs: readonly NaiveMempoolTx[], maxWeight: number, most: nu
       vsize: expected.vsize,
       fees: expected.fees,
     })
+    expect(new Set(txs.map(({ txid }) => txid))).toEqual(expected.txids)
+    // Each after the ones that it spends from.
+    const places = new Map(txs.map(({ txid }, place) => [txid, place]))
+    for (const [place, { outpoints }] of txs.entries())
+      for (const outpoint of outpoints) expect(places.get(outpoint.slice(0, 64)) ?? -1).toBeLessThan(place)
     expect(packages.map((each) => Number(each.fee) / each.vsize)).toEqual(
       [...expected.rates].sort((one, other) => one - other),
     )

@@ -14,7 +14,7 @@ const blockAt = (rate: bigint) => {
     { fee: rate * 100n, vsize: 100 },
     { fee: (rate + 9n) * 100n, vsize: 100 },
   ]
-  return { txCount: 2, weight: 3_200, vsize: 200, fees: (2n * rate + 9n) * 100n, packages }
+  return { txCount: 2, weight: 3_200, vsize: 200, fees: (2n * rate + 9n) * 100n, packages, txs: [] }
 }
 const ratesOf = (
   projected: Parameters<typeof recommendations>[0],
