@@ -15,7 +15,7 @@ export interface ElectrumMessage {
 export class ElectrumClient {
   /** The messages that are no answers to calls of `call`, in their order. */
   readonly others: (ElectrumMessage | readonly ElectrumMessage[])[] = []
-  readonly #waiting = new Map<unknown, (message: ElectrumMessage) => void>()
+  readonly #waiting = new Map<unknown, (message: ElectrumMessage | readonly ElectrumMessage[]) => void>()
   #nextId = 1_000
   isClosed = false
 
@@ -25,9 +25,9 @@ export class ElectrumClient {
     lines.on('error', () => undefined)
     lines.on('line', (line) => {
       const message = JSON.parse(line) as ElectrumMessage | ElectrumMessage[]
-      const id = Array.isArray(message) ? undefined : message.id
+      const id = Array.isArray(message) ? batchId(message.map((each) => each.id)) : message.id
       const answered = this.#waiting.get(id)
-      if (answered === undefined || Array.isArray(message)) {
+      if (answered === undefined) {
         this.others.push(message)
         return
       }
@@ -60,9 +60,9 @@ export class ElectrumClient {
   /** Calls a method, and returns the answer with its error or result. */
   async call(method: string, params: unknown = []): Promise<ElectrumMessage> {
     const id = this.#nextId++
-    const answer = new Promise<ElectrumMessage>((resolve) => this.#waiting.set(id, resolve))
+    const answer = this.#answerTo(id)
     this.send(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`)
-    return answer
+    return (await answer) as ElectrumMessage
   }
 
   /** Calls a method. @throws Error for an error. */
@@ -72,7 +72,36 @@ export class ElectrumClient {
     return result
   }
 
+  /** Calls methods in one batch, and returns their results in this order. @throws Error for an error. */
+  async results(
+    calls: readonly (readonly [method: string, ...params: readonly unknown[]])[],
+  ): Promise<unknown[]> {
+    const requests = calls.map(([method, ...params]) => ({
+      jsonrpc: '2.0',
+      id: this.#nextId++,
+      method,
+      params,
+    }))
+    const ids = requests.map(({ id }) => id)
+    const answer = this.#answerTo(batchId(ids))
+    this.send(`${JSON.stringify(requests)}\n`)
+    // In any order.
+    const byId = new Map(((await answer) as ElectrumMessage[]).map((each) => [each.id, each]))
+    return ids.map((id) => {
+      const { error, result } = byId.get(id) ?? { error: { message: 'no answer' } }
+      if (error !== undefined && error !== null) throw new Error(error.message)
+      return result
+    })
+  }
+
+  #answerTo(id: unknown): Promise<ElectrumMessage | readonly ElectrumMessage[]> {
+    return new Promise((resolve) => this.#waiting.set(id, resolve))
+  }
+
   close(): void {
     this.socket.destroy()
   }
 }
+
+/** Returns the key of a batch by the ids of its requests, or of its answers. */
+const batchId = (ids: readonly unknown[]): string => `batch ${String(Math.min(...ids.map(Number)))}`

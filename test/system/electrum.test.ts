@@ -83,6 +83,25 @@ describe.each(['btq-regtest', 'bitcoin-regtest'])('the Electrum protocol on %s',
     }
   }
 
+  it('has nothing for a hash that only shares the key in the tables with a script', async () => {
+    const [script = ''] = busiest()
+    const client = await ElectrumClient.connect(pipeline.electrumAddress)
+    const methods = ['subscribe', 'get_history', 'get_balance', 'listunspent']
+    const answersOf = async (hash: string): Promise<unknown[]> => {
+      const calls = methods.map((method) => [`blockchain.scripthash.${method}`, hash] as const)
+      const alone = await Promise.all(calls.map(([method]) => client.result(method, hash)))
+      expect(await client.results(calls)).toEqual(alone)
+      return alone
+    }
+    const none = [null, [], { confirmed: 0, unconfirmed: 0 }, []]
+    // The last bytes of a script hash are the first of the digest, which are the key.
+    const impostor = '00'.repeat(12) + electrumHash(script).slice(24)
+    expect(await answersOf(impostor)).toEqual(none)
+    expect(await answersOf(electrumHash(script))).not.toContainEqual(null)
+    expect(await answersOf(impostor)).toEqual(none)
+    client.close()
+  })
+
   it('keeps subscribers up to date through reorganisations, and agrees with a naive index', async () => {
     const scripts = busiest()
     const hashes = [...scripts.map(electrumHash), UNSEEN]

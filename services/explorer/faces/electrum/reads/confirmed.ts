@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { scriptKeyOf } from '../../../../../pipelines/chain/script.js'
 import { AnswerTooLarge } from '../../../core/reads/answer-size.js'
 import type { ReadContext } from '../../../core/reads/read.js'
+import type { BlockTx, ScriptRow } from '../../../core/tables/lookups.js'
 import { keyOfScriptHash, lastRowsOfScript, locatedOf, pageOfScript } from '../../../core/reads/script.js'
 
 /** The confirmed part of a history, which later blocks only append to. */
@@ -19,7 +20,7 @@ interface Kept extends Part {
   /** The block of the last transaction: while it is on the chain, so are all of them. */
   readonly height: number
   readonly blockTag: number
-  /** The tip at which there were no others. */
+  /** The tip at which there were no others; empty before that is known. */
   readonly tip: string
 }
 
@@ -32,7 +33,7 @@ export interface Confirmed extends Part {
 const MAX_HISTORY = 100_000
 /** The number of transactions that are looked up at once. */
 const AT_ONCE = 1_000
-/** The number of transactions up to which their JSON is kept: a wallet that reads a status reads the history next. */
+/** The number of transactions up to which a status makes their JSON too: the wallet reads the history next. */
 const SHORT = 20
 /** About the characters of a transaction. */
 export const CHARACTERS = 110
@@ -45,7 +46,16 @@ const kept = new LRUCache<string, Kept>({
   sizeCalculation: ({ json = '' }) => KEPT_BYTES + json.length,
 })
 
-const NONE: Part = { count: 0, digest: createHash('sha256'), json: '' }
+const EMPTY: Part = { count: 0, digest: createHash('sha256'), json: '' }
+
+function appended({ count, digest: before, json }: Part, txs: readonly BlockTx[]): Part {
+  const digest = before.copy()
+  for (const { txid, height } of txs) digest.update(`${txid}:${String(height)}:`)
+  const part = { count: count + txs.length, digest }
+  if (json === undefined || txs.length === 0) return { ...part, json }
+  const lines = txs.map(({ txid, height }) => `{"tx_hash":"${txid}","height":${String(height)}}`)
+  return { ...part, json: `${json}${json === '' ? '' : ','}${lines.join(',')}` }
+}
 
 /**
  * Returns the confirmed part of the history of a script, and records that the answer depends on the script. It reads nothing if it did so
@@ -69,29 +79,24 @@ export async function confirmedOf(
     lastRowsOfScript(context, claimed),
   ])
   const last = rows.at(-1)
-  if (scriptHash !== claimed || last === undefined) return { ...NONE, scriptHash }
-  const { ordinal: count, height, blockTag } = last
+  if (scriptHash !== claimed || last === undefined) return { ...EMPTY, scriptHash }
+  const { ordinal: count } = last
   // Not shortened: a wallet would take it for the whole history.
   if (count > MAX_HISTORY) throw new AnswerTooLarge('history too large')
   if (needsJson) await size.reserve(CHARACTERS * count)
   const isUsable = isEnough && before.count <= count && chain.blocks.has(before.height, before.blockTag)
-  const digest = isUsable ? before.digest.copy() : createHash('sha256')
-  const lines: string[] | undefined = needsJson || count <= SHORT ? [] : undefined
-  if (isUsable && before.json !== undefined) lines?.push(before.json)
-  for (let from = (isUsable ? before.count : 0) + 1; from <= count; from += AT_ONCE) {
-    const range = { from, to: Math.min(count, from + AT_ONCE - 1) }
-    for (const tx of await locatedOf(await pageOfScript(context, claimed, range, rows), context)) {
-      digest.update(`${tx.txid}:${String(tx.height)}:`)
-      lines?.push(`{"tx_hash":"${tx.txid}","height":${String(tx.height)}}`)
-    }
+  let part: Part = isUsable ? before : needsJson || count <= SHORT ? EMPTY : { ...EMPTY, json: undefined }
+  const keep = (at: ScriptRow, tip: string): void => {
+    kept.set(hash, { ...part, height: at.height, blockTag: at.blockTag, tip })
   }
-  const part = { count, digest, json: lines?.join(',') }
-  kept.set(hash, {
-    ...part,
-    json: count <= SHORT ? part.json : undefined,
-    height,
-    blockTag,
-    tip: chain.tipHash,
-  })
+  while (part.count < count) {
+    const to = Math.min(count, part.count + AT_ONCE)
+    const page = await pageOfScript(context, claimed, { from: part.count + 1, to }, rows)
+    part = appended(part, await locatedOf(page, context))
+    // Also of a part: a request that takes too long is repeated, and continues here.
+    const end = page.at(-1)?.row
+    if (end !== undefined) keep(end, '')
+  }
+  keep(last, chain.tipHash)
   return { ...part, scriptHash }
 }
