@@ -54,6 +54,7 @@ export const JOBS: readonly Job[] = [
   bench('rest-hot', 'frequent reads while blocks arrive, against a bare handler'),
   bench('pages', 'pages of the explorer, cached and not, and in Chromium'),
   bench('esplora', 'the Esplora API, against a bare handler'),
+  bench('electrum', 'notifications of 1,000 wallets, and large wallets that open'),
   bench('rest-cold', 'reads among a million transactions, against the frozen baseline'),
   bench('graphql', 'a page of blocks with their transactions, against the same data by REST'),
   bench('storage', 'bytes per transaction'),

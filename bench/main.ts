@@ -4,6 +4,7 @@ import { REGTEST } from '../pipelines/chain/networks.js'
 import { cacheFolder } from './cache.js'
 import { cluster } from './cluster.js'
 import { docsStart } from './docs-start.js'
+import { electrum } from './electrum.js'
 import { esplora } from './esplora.js'
 import { feed } from './feed.js'
 import { graphql } from './graphql.js'
@@ -36,6 +37,16 @@ const SUITES: Readonly<Record<string, (args: Arguments) => Promise<Figure[]>>> =
   cluster: ({ quick }) => cluster({ blocks: quick ? 60 : 1000, txsPerBlock: 20, reads: quick ? 320 : 6400 }),
   'docs-start': ({ quick, repetitions }) =>
     docsStart({ content: `node_modules/ai/docs${quick ? '/05-ai-sdk-rsc' : ''}`, repetitions }),
+  electrum: ({ quick }) =>
+    electrum({
+      walletScripts: quick ? 1_000 : 10_000,
+      merchantTxs: quick ? 10_000 : 85_000,
+      clients: quick ? 200 : 1_000,
+      scriptsOfClient: 100,
+      blocks: quick ? 3 : 6,
+      blockIntervalMs: quick ? 2_000 : 10_000,
+      seconds: quick ? 2 : 8,
+    }),
   esplora: ({ quick, repetitions }) =>
     esplora({ blocks: quick ? 2000 : 6000, txsPerBlock: 20, repetitions, seconds: quick ? 2 : 8 }),
   feed: ({ quick, repetitions }) =>

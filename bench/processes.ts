@@ -97,20 +97,22 @@ export async function engineOf(
 export async function explorerOf(
   start: Start,
   env: Record<string, string>,
-): Promise<{ url: string; port: number; esploraUrl: string; explorer: ServiceProcess }> {
-  const [port, esploraPort] = [await freePort(), await freePort()]
+): Promise<Pick<Stack, 'url' | 'port' | 'esploraUrl' | 'electrumPort' | 'explorer'>> {
+  const [port, esploraPort, electrumPort] = [await freePort(), await freePort(), await freePort()]
   const own = {
     EXPLORER_PORT: String(port),
     EXPLORER_GRPC_PORT: '0',
     RATE_LIMIT_PER_MINUTE: '0',
     ESPLORA_PORT: String(esploraPort),
     ESPLORA_RATE_LIMIT_PER_MINUTE: '0',
+    ELECTRUM_PORT: String(electrumPort),
+    ELECTRUM_RATE_LIMIT_PER_MINUTE: '0',
   }
   const explorer = start('explorer', { ...env, ...own })
   const origin = `http://127.0.0.1:${String(port)}`
   await settled(async () => (await fetch(`${origin}/health`)).status < 600, 60_000, [explorer])
   const esploraUrl = `http://127.0.0.1:${String(esploraPort)}`
-  return { url: `${origin}/api/v1`, port, esploraUrl, explorer }
+  return { url: `${origin}/api/v1`, port, esploraUrl, electrumPort, explorer }
 }
 
 /** Returns the height of the chain that an explorer shows, undefined before it shows one. @param url of its API. */
@@ -155,6 +157,7 @@ export interface Stack {
   readonly port: number
   /** The URL of Esplora's API. */
   readonly esploraUrl: string
+  readonly electrumPort: number
   readonly nodeUrl: string
   readonly node: ServiceProcess
   readonly engine: ServiceProcess
@@ -165,14 +168,24 @@ export interface Stack {
 
 /** Indexes a simulated chain, and returns when the explorer shows its history. All processes continue. */
 export async function startStack(start: Start, folder: string, options: NodeOptions): Promise<Stack> {
-  const { url: nodeUrl, node } = await simulatedNode(start, folder, options)
+  const { url, node } = await simulatedNode(start, folder, options)
+  return { node, ...(await indexOf(start, url, options.blocks)) }
+}
+
+/** Indexes the chain of a node, and returns when the explorer shows its blocks. All processes continue. @param env of the explorer. */
+export async function indexOf(
+  start: Start,
+  nodeUrl: string,
+  blocks: number,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Omit<Stack, 'node'>> {
   const { engine } = await engineOf(start)
-  const env = { NODE_RPC_URL: nodeUrl }
-  const [poller, materializer] = [start('poller', env), start('materializer', env)]
-  const { url, port, esploraUrl, explorer } = await explorerOf(start, env)
-  const processes = [engine, poller, materializer, explorer]
-  await settled(async () => ((await chainHeight(url)) ?? -1) >= options.blocks, 1_800_000, processes)
-  return { url, port, esploraUrl, nodeUrl, node, engine, poller, materializer, explorer }
+  const node = { NODE_RPC_URL: nodeUrl }
+  const [poller, materializer] = [start('poller', node), start('materializer', node)]
+  const explorer = await explorerOf(start, { ...node, ...env })
+  const processes = [engine, poller, materializer, explorer.explorer]
+  await settled(async () => ((await chainHeight(explorer.url)) ?? -1) >= blocks, 1_800_000, processes)
+  return { nodeUrl, engine, poller, materializer, ...explorer }
 }
 
 /** Starts an explorer of a simulated chain, and returns when it shows all of it and no work is left. */
