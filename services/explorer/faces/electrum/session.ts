@@ -72,6 +72,8 @@ const SOFTWARE = 'Headwater (ElectrumX compatible)'
 const MAX_BATCH = 1_000
 /** The requests of a batch that count as one answer in progress: their lookups share queries. */
 const BATCHED_PER_ANSWER = 10
+/** The requests of a batch that share no queries, of which so many are answered at once. */
+const ALONE_AT_ONCE = 4
 const MAX_SUBSCRIPTIONS = 50_000
 /** The bytes of an answer that count as one request against the rate limit. */
 const BYTES_PER_REQUEST = 5_000
@@ -312,17 +314,20 @@ export class Session implements Conversation {
   }
 
   /**
-   * Answers the reads of a batch, as JSON. Those that share no queries are answered one after another: a thousand of them at once would
+   * Answers the reads of a batch, as JSON. Those that share no queries are answered a few at a time: a thousand of them at once would
    * take the database from other clients, and exceed the time of an answer.
    */
   async #answered(reads: readonly Wanted[]): Promise<Answers> {
     const answers = [...(await this.#together(reads.filter(({ isAlone }) => isAlone !== true)))]
+    const alone = reads.filter(({ isAlone }) => isAlone === true)
     let passing: Failure | undefined
-    for (const wanted of reads) {
-      if (wanted.isAlone !== true || this.#stop.signal.aborted) continue
-      const answer = passing ?? (await this.read(wanted))
-      if (isFailure(answer) && isPassing(answer)) passing = answer
-      answers.push([wanted, answer])
+    for (let from = 0; from < alone.length && !this.#stop.signal.aborted; from += ALONE_AT_ONCE) {
+      const some = alone.slice(from, from + ALONE_AT_ONCE).map(async (wanted) => {
+        const answer = passing ?? (await this.read(wanted))
+        return [wanted, answer] as const
+      })
+      answers.push(...(await Promise.all(some)))
+      passing = answers.map(([, answer]) => answer).find(isPassingFailure)
     }
     return answers
   }
@@ -334,8 +339,8 @@ export class Session implements Conversation {
     if (reads.length === 1) return [[only, await this.read(only)]]
     const outcome = await this.#patiently(async () => {
       const answers = await this.readAll(reads)
-      const passing = answers.map(([, answer]) => answer).find(isFailure)
-      return passing !== undefined && isPassing(passing) ? { ...passing, answers } : answers
+      const passing = answers.map(([, answer]) => answer).find(isPassingFailure)
+      return passing === undefined ? answers : { ...passing, answers }
     })
     return 'answers' in outcome ? outcome.answers : (outcome as Answers)
   }
@@ -517,6 +522,8 @@ export class Session implements Conversation {
 
 const isFailure = (outcome: unknown): outcome is Failure =>
   typeof outcome === 'object' && outcome !== null && 'code' in outcome
+
+const isPassingFailure = (outcome: unknown): outcome is Failure => isFailure(outcome) && isPassing(outcome)
 
 type CallResult = ReturnType<CallMethod['call']>
 
