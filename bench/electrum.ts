@@ -188,7 +188,7 @@ async function subscriptions(
   const sum = (of: (round: Round) => number): number => rounds.reduce((total, round) => total + of(round), 0)
   return [
     { name: 'subscriptions_cold', value: count / first.seconds, unit: 'subscriptions/s' },
-    { name: 'subscriptions_hot', value: count / clients.seconds, unit: 'subscriptions/s' },
+    { name: 'subscriptions_again', value: count / clients.seconds, unit: 'subscriptions/s' },
     { name: 'bytes_per_subscription', value: bytes, unit: 'bytes', most: MAX_BYTES },
     ...timesOf(
       'header',
