@@ -86,28 +86,33 @@ describe('the limits of the Electrum protocol', () => {
     await counted('subscriptions', 0)
   })
 
-  it('leave the database to others while a batch of a thousand ranges of headers is answered', async () => {
-    const wallet = await client()
-    const other = await client()
-    const ranges = Array.from({ length: MAX_BATCH }, (_, id) => ({
-      id,
-      method: 'blockchain.block.headers',
-      params: [id % BLOCKS, 3],
-    }))
-    wallet.send(line(ranges))
-    let longest = 0
-    for (let height = 0; wallet.others.length === 0; height = (height + 1) % BLOCKS) {
-      const began = performance.now()
-      await other.result('blockchain.block.header', height)
-      longest = Math.max(longest, performance.now() - began)
-    }
-    const [batch = []] = (await received(wallet, 1)) as unknown as ElectrumMessage[][]
-    expect(batch.filter(({ error }) => error !== undefined)).toEqual([])
-    const hexes = batch.map(({ result }) => (result as { headers: string[] }).headers[0])
-    expect(hexes[BLOCKS + 5]).toBe(await other.result('blockchain.block.header', 5))
-    // Some milliseconds on a machine with nothing else to do.
-    expect(longest).toBeLessThan(3_000)
-  })
+  it.each([
+    ['ranges of headers', 'blockchain.block.headers', 3],
+    ['proofs', 'blockchain.transaction.id_from_pos', 0, true],
+  ])(
+    'leave the database to others while a batch of a thousand %s is answered',
+    async (_, method, ...more) => {
+      const wallet = await client()
+      const other = await client()
+      const batched = Array.from({ length: MAX_BATCH }, (__, id) => ({
+        id,
+        method,
+        params: [id % BLOCKS, ...more],
+      }))
+      wallet.send(line(batched))
+      let longest = 0
+      for (let height = 0; wallet.others.length === 0; height = (height + 1) % BLOCKS) {
+        const began = performance.now()
+        await other.result('blockchain.block.header', height)
+        longest = Math.max(longest, performance.now() - began)
+      }
+      const [batch = []] = (await received(wallet, 1)) as unknown as ElectrumMessage[][]
+      expect(batch.filter(({ error }) => error !== undefined)).toEqual([])
+      expect(batch[BLOCKS + 5]?.result).toEqual(await other.result(method, 5, ...more))
+      // Some milliseconds on a machine with nothing else to do.
+      expect(longest).toBeLessThan(3_000)
+    },
+  )
 
   it('are a million bytes of a line, whether it ends or not', async () => {
     const wallet = await client()

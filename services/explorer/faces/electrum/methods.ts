@@ -158,6 +158,7 @@ const METHODS: Readonly<Record<string, Method>> = {
     required: 2,
     read: ([txid, height]) => ({
       read: transactions.merkleProof,
+      isAlone: true,
       args: { txid: txidIn(txid), height: String(numberIn(height)) },
     }),
   },
@@ -171,6 +172,7 @@ const METHODS: Readonly<Record<string, Method>> = {
         position: String(numberIn(position)),
         withBranch: String(booleanIn(merkle, 'merkle')),
       },
+      isAlone: merkle !== undefined,
     }),
   },
   'blockchain.transaction.broadcast': {
