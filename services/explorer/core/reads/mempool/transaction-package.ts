@@ -52,33 +52,45 @@ export const transactionPackage = declareRead({
       const { unconfirmed: tx } = match
       const cluster = clusterOf(tx, context.mempool.graph)
       const projected = await placeOf(tx, context, network)
-      return { ...answerOf(tx, cluster, effectiveOf(tx), context), block_height: null, projected }
+      return answerOf(tx, { height: null, cluster, effective: effectiveOf(tx), projected }, context)
     }
     const { row } = match
     const own = projectable(row, network)
     const cluster = await clusterInBlock(row, context, network)
     const effective = cluster.isComplete ? packagesOf(cluster.txs).get(own.txid) : undefined
     context.validity.finalFrom(finalHeightOf(row))
-    const answer = answerOf(own, cluster, effective ?? own, context)
-    return { ...answer, block_height: row.height, projected: null }
+    const { height } = row
+    return answerOf(own, { height, cluster, effective: effective ?? own, projected: null }, context)
   },
 })
 
+/** The block, the connected transactions and the package of a transaction. */
+interface Surroundings {
+  /** Height of its block; null for an unconfirmed transaction. */
+  readonly height: number | null
+  readonly cluster: Cluster
+  readonly effective: ProjectedPackage
+  readonly projected: TransactionPackage['projected']
+}
+
 function answerOf(
   tx: ProjectableTx,
-  cluster: Cluster,
-  effective: ProjectedPackage,
+  { height, cluster, effective, projected }: Surroundings,
   { size }: Pick<ReadContext, 'size'>,
-): Omit<TransactionPackage, 'block_height' | 'projected'> {
+): TransactionPackage {
   const { ancestors, descendants } = relativesOf(tx, cluster.txs)
   size.add(MEMBER_CHARACTERS * (ancestors.length + descendants.length))
+  const { txid, ...sizes } = memberOf(tx)
   return {
-    ...memberOf(tx),
+    txid,
+    block_height: height,
+    ...sizes,
     fee_rate: feeRate(tx.fee, tx.vsize),
     effective_fee_rate: feeRate(effective.fee, effective.vsize),
     ancestors: ancestors.map(memberOf),
     descendants: descendants.map(memberOf),
     complete: cluster.isComplete,
+    projected,
   }
 }
 

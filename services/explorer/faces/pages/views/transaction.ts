@@ -1,12 +1,14 @@
 import { html, type Html, type Part } from '../../../../design/html.js'
 import { asmOf } from '../../../../../pipelines/chain/forms/asm.js'
 import { innerScripts } from '../../../../../pipelines/chain/forms/inner-scripts.js'
+import { feeRate } from '../../../../../pipelines/chain/feerate.js'
 import { outpointOf } from '../../../../../pipelines/chain/prevout.js'
 import { isUnspendable, opReturnPayload, readScript } from '../../../../../pipelines/chain/script.js'
 import { hash, page } from '../../../core/reads/arguments.js'
 import { transaction as transactionRead } from '../../../core/reads/chain/transactions.js'
+import { transactionPackage } from '../../../core/reads/mempool/transaction-package.js'
 import { textOf } from '../../../core/reads/chain/op-returns.js'
-import type { Input, Output, Transaction } from '../../../core/reads/shapes.js'
+import type { Input, Output, Transaction, TransactionPackage } from '../../../core/reads/shapes.js'
 import {
   badge,
   blockLink,
@@ -20,6 +22,7 @@ import {
   txLink,
 } from '../components/elements.js'
 import { flow, type Ribbon } from '../components/flow.js'
+import { table } from '../components/table.js'
 import { recipientLink, spentLink } from '../components/scripts.js'
 import { feeRateOf } from '../components/transactions.js'
 import { declarePage, type PageContext } from '../page.js'
@@ -37,6 +40,7 @@ export const transaction = declarePage({
     const range = { from: (page - 1) * ITEMS, count: ITEMS }
     const detail = { inputs: range, outputs: range, witness: true, maxBytes: MAX_SCRIPT }
     const tx = await read(transactionRead, { txid }, detail)
+    const related = tx.block_height === null ? await read(transactionPackage, { txid }) : undefined
     // Confirmations, or the position in the mempool.
     validity.dependsOn('head')
     if (tx.block_height === null) validity.dependsOn('mempool')
@@ -74,11 +78,12 @@ export const transaction = declarePage({
         tx.block_height === null
           ? stat(t.tx.firstSeen, f.time(tx.timestamp))
           : stat(t.tx.inBlock, blockLink(context, tx.block_height), f.time(tx.timestamp)),
-        position,
+        position(related),
         stat(t.tx.moved, f.amount(tx.output_value)),
         tx.is_coinbase ? undefined : stat(t.words.fee, f.amount(tx.fee), feeRates(context, tx)),
         stat(t.words.size, `${f.number(tx.vsize)} vB`, `${f.number(tx.size)} ${t.words.bytes}`),
       ])}
+      ${related === undefined ? undefined : relatedTo(related, context)}
       ${page === 1 ? diagram(context, tx) : undefined} ${paged(context, coins, `/tx/${tx.txid}`, columns)}
       <details class="more">
         <summary>${t.words.details}</summary>
@@ -96,18 +101,30 @@ export const transaction = declarePage({
 const OP_RETURN = 0x6a
 /** The number of inputs and of outputs on a page. */
 const ITEMS = 100
+/** The number of connected transactions on a page. */
+const MAX_RELATED = 50
 /** The number of bytes of a script or an item of a witness that the page needs: a few signatures. */
 const MAX_SCRIPT = 16 * 1024
 /** The size of a script, in bytes, up to which the page has it as opcodes: each takes up to 25 characters. */
 const MAX_WRITTEN = 256
 
-/** Returns the position of an unconfirmed transaction by its effective fee rate. Reads the mempool before the first await. */
-function positionOf({ t, f, mempool }: PageContext, txid: string): Html | undefined {
+/**
+ * Returns a function for the position of an unconfirmed transaction by its effective fee rate, and the projected block that has it. Reads
+ * the mempool at once, before the first await.
+ */
+function positionOf(
+  { t, f, mempool }: PageContext,
+  txid: string,
+): (related: TransactionPackage | undefined) => Html | undefined {
   const own = mempool.get(txid)
-  if (own === undefined) return undefined
+  if (own === undefined) return () => undefined
   const { count: before, vsize } = mempool.ahead(own)
-  const position = t.tx.positionOf(f.number(before + 1), f.number(mempool.size))
-  return stat(t.tx.position, f.number(before + 1), `${position}; ${t.tx.before(f.number(vsize))}`)
+  const position = `${t.tx.positionOf(f.number(before + 1), f.number(mempool.size))}; ${t.tx.before(f.number(vsize))}`
+  return (related) => {
+    const { block } = related?.projected ?? {}
+    const expected = block === 1 ? t.tx.nextBlock : block && t.tx.laterBlock(f.number(block))
+    return stat(t.tx.position, f.number(before + 1), expected ? `${position}; ${expected}` : position)
+  }
 }
 
 /** Returns the fee rate of a transaction, and its effective one if it differs. */
@@ -118,6 +135,35 @@ function feeRates(context: PageContext, tx: Transaction): string {
   return effective === undefined || effective === fee_rate
     ? own
     : `${own}; ${t.tx.withPackage(f.rate(f.number(effective)))}`
+}
+
+/** Returns the unconfirmed transactions that an unconfirmed one depends on, and the ones that depend on it; undefined without any. */
+function relatedTo({ ancestors, descendants }: TransactionPackage, context: PageContext): Html | undefined {
+  const { t, f } = context
+  const all = [
+    ...ancestors.map((tx) => ({ tx, relation: t.tx.ancestor })),
+    ...descendants.map((tx) => ({ tx, relation: t.tx.descendant })),
+  ]
+  if (all.length === 0) return undefined
+  const columns = [
+    { title: t.words.transaction },
+    { title: t.tx.relation },
+    { title: t.words.feeRate, isNumber: true },
+    { title: t.words.size, isNumber: true },
+  ]
+  const rows = all.slice(0, MAX_RELATED).map(({ tx: { txid, fee, vsize }, relation }) => ({
+    cells: [
+      txLink(context, txid),
+      relation,
+      f.rate(f.number(feeRate(BigInt(fee), vsize))),
+      `${f.number(vsize)} vB`,
+    ],
+  }))
+  return html`<section class="part">
+    <h2>${t.tx.related}</h2>
+    ${table(t.tx.related, columns, rows)}
+    ${all.length > MAX_RELATED ? html`<p>${t.tx.more(f.number(all.length - MAX_RELATED))}</p>` : undefined}
+  </section>`
 }
 
 function diagram(context: PageContext, tx: Transaction): Html | undefined {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { REGTEST } from '../../../../../../pipelines/chain/networks.js'
 import { serializeTx } from '../../../../../../pipelines/chain/transaction.js'
 import { MempoolTxs } from '../../../../../../services/explorer/core/mempool/mempool-txs.js'
+import { Projections } from '../../../../../../services/explorer/core/state/projections.js'
 import {
   type Coin,
   type ShownTx,
@@ -62,7 +63,9 @@ async function pageOf(
   const validity = new Validity()
   const chain = { ...NO_CHAIN, network: REGTEST }
   const size = new AnswerSize(new MakingMemory(), new Cancellation())
-  const context = { chain, validity, size, mempool: MempoolTxs.of(all) } as unknown as ReadContext
+  const projections = new Projections()
+  const mempool = MempoolTxs.of(all)
+  const context = { chain, validity, size, mempool, projections } as unknown as ReadContext
   const made = await transaction(loadAssets()).resolve(context, { txid, page, locale: 'en-GB' } as never)
   return { text: (made as Html).text, validity }
 }
@@ -105,11 +108,16 @@ describe('the page of a transaction', () => {
     const between = unconfirmed({ prevVout: 3, outputs: [P2WPKH], fee: 1_000n })
     const { text } = await pageOf(parent, [parent, child, between])
     expect(text).toContain('1 of 3 unconfirmed transactions')
+    expect(text).toContain('expected in the next block')
+    const [, connected = ''] = text.split('Connected unconfirmed transactions</h2>')
+    expect(connected).toMatch(new RegExp(`/tx/${child.txid}"[^]*this one spends from it`))
+    expect(text).not.toContain('it spends from this one')
     const rate = (1_001 / parent.vsize).toFixed(2)
     expect(text).toMatch(new RegExp(`0\\.0\\d [^;]*; ${rate.replace('.', '\\.')} sat/vB with its package`))
     // 1,001 for each of both, against 1,000.
     const { text: after } = await pageOf(between, [parent, child, between])
     expect(after).toContain('3 of 3 unconfirmed transactions')
+    expect(after).not.toContain('Connected unconfirmed transactions')
     expect(after).toContain(`${String(2 * parent.vsize)} vB pay more`)
   })
 
