@@ -98,6 +98,7 @@ export default defineConfig(
         process: 'readonly',
         URL: 'readonly',
         console: 'readonly',
+        fetch: 'readonly',
         setTimeout: 'readonly',
         setInterval: 'readonly',
         clearInterval: 'readonly',

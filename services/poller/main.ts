@@ -12,6 +12,7 @@ import { openEventLog } from '../process/event-log.js'
 import { runService, type ServiceContext } from '../process/lifecycle.js'
 import { serveObservation } from '../metrics/observation.js'
 import { PollerMetrics } from './metrics.js'
+import { SignalAnnouncements } from './signal-announcements.js'
 
 /** The default number of a node's RPC threads; more requests would only queue there. */
 const IN_FLIGHT = 4
@@ -73,6 +74,7 @@ async function follow(
     logger,
     expiryHours,
     announcements: [
+      new SignalAnnouncements(),
       ...(config.nodeWaitForBlocks === 'true' ? [new BlockWait({ url, logger })] : []),
       ...(config.nodeZmqUrl === undefined ? [] : [new ZmqAnnouncements({ url: config.nodeZmqUrl, logger })]),
     ],
