@@ -232,6 +232,11 @@ export class Reader {
     return behind === undefined ? undefined : syncingFailure(behind, chain)
   }
 
+  /** Returns whether the node is known to have blocks beyond a state. */
+  isNodeBeyond({ height }: ChainState): boolean {
+    return (this.#parts.state.nodeHeight ?? -1) > height
+  }
+
   /** Answers a request, synchronously if the answer is in memory. @throws only defects, synchronously or by rejecting. */
   answer(read: Read, request: ReadRequest): Outcome | Promise<Outcome> {
     try {

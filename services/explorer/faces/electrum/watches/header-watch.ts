@@ -60,7 +60,7 @@ export class HeaderWatch {
   #tell(until: number): void {
     const { reader } = this.#core
     const { chain } = reader
-    if (reader.ifBehind(chain) !== undefined && performance.now() < until) {
+    if (reader.isNodeBeyond(chain) && performance.now() < until) {
       this.#timer = setTimeout(() => {
         this.#tell(until)
       }, TOGETHER_MS)
