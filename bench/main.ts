@@ -40,7 +40,7 @@ const SUITES: Readonly<Record<string, (args: Arguments) => Promise<Figure[]>>> =
   electrum: ({ quick }) =>
     electrum({
       walletScripts: quick ? 1_000 : 10_000,
-      merchantTxs: quick ? 10_000 : 85_000,
+      merchantTxs: quick ? 10_000 : 99_000,
       clients: quick ? 200 : 1_000,
       scriptsOfClient: 100,
       blocks: quick ? 3 : 6,

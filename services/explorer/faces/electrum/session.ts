@@ -79,8 +79,8 @@ const MAX_SUBSCRIPTIONS = 50_000
 const BYTES_PER_REQUEST = 5_000
 /** The maximum size of a message of a client. */
 export const MAX_MESSAGE_BYTES = 1_000_000
-/** The maximum size of an answer. */
-const MAX_ANSWER_BYTES = 8_100_000
+/** The maximum size of an answer: the longest history fits. */
+const MAX_ANSWER_BYTES = 10_000_000
 /** The time for which a request is repeated that cannot be answered at the moment: clients take an error for a fault of the server. */
 const PATIENCE_MS = 10_000
 const REPEAT_MS = 50

@@ -20,8 +20,11 @@ interface Kept extends Part {
   /** The block of the last transaction: while it is on the chain, so are all of them. */
   readonly height: number
   readonly blockTag: number
-  /** The tip at which there were no others; empty before that is known. */
-  readonly tip: string
+  /**
+   * The tip at which there were no others, and the writer of the tables: what is read while another one takes over is discarded, and read
+   * again from its tables. Empty before that is known.
+   */
+  readonly state: string
 }
 
 /** The confirmed part of the history of a script, and the key of the script in the tables. */
@@ -73,7 +76,8 @@ export async function confirmedOf(
   validity.dependsOn(claimed)
   const before = kept.get(hash)
   const isEnough = before !== undefined && (before.json !== undefined || !needsJson)
-  if (isEnough && before.tip === chain.tipHash) return { ...before, scriptHash: claimed }
+  const state = `${String(chain.fence)} ${chain.tipHash}`
+  if (isEnough && before.state === state) return { ...before, scriptHash: claimed }
   const [scriptHash, rows] = await Promise.all([
     before === undefined ? keyOfScriptHash(context, hash) : claimed,
     lastRowsOfScript(context, claimed),
@@ -86,8 +90,8 @@ export async function confirmedOf(
   if (needsJson) await size.reserve(CHARACTERS * count)
   const isUsable = isEnough && before.count <= count && chain.blocks.has(before.height, before.blockTag)
   let part: Part = isUsable ? before : needsJson || count <= SHORT ? EMPTY : { ...EMPTY, json: undefined }
-  const keep = (at: ScriptRow, tip: string): void => {
-    kept.set(hash, { ...part, height: at.height, blockTag: at.blockTag, tip })
+  const keep = (at: ScriptRow, readAt: string): void => {
+    kept.set(hash, { ...part, height: at.height, blockTag: at.blockTag, state: readAt })
   }
   while (part.count < count) {
     const to = Math.min(count, part.count + AT_ONCE)
@@ -97,6 +101,6 @@ export async function confirmedOf(
     const end = page.at(-1)?.row
     if (end !== undefined) keep(end, '')
   }
-  keep(last, chain.tipHash)
+  keep(last, state)
   return { ...part, scriptHash }
 }

@@ -164,19 +164,22 @@ export class StatusWatch {
 
   async #compare(scripts: readonly Watched[]): Promise<void> {
     this.#reads++
+    const left = new Set(scripts)
     try {
       const statuses = await this.#read(scripts.map(({ hash }) => hash))
-      for (const watched of scripts) {
+      for (const watched of scripts.filter(({ hash }) => statuses.has(hash))) {
+        left.delete(watched)
         this.#reading.delete(watched)
-        if (statuses.has(watched.hash)) this.#send(watched, statuses.get(watched.hash))
-        // Unless its last subscriber has left meanwhile.
-        else if (this.#find(watched.hash) === watched) this.#waiting.add(watched)
+        this.#send(watched, statuses.get(watched.hash))
       }
-      if (statuses.size < scripts.length) await pause(REPEAT_MS, this.#stop.signal)
+      if (left.size > 0) await pause(REPEAT_MS, this.#stop.signal)
+      // Unless the last subscriber has left meanwhile.
+      for (const watched of left) if (this.#find(watched.hash) === watched) this.#waiting.add(watched)
     } catch (error) {
       this.#defect(error, 'electrum status')
     } finally {
-      for (const watched of scripts) this.#reading.delete(watched)
+      // Not the ones whose statuses were sent: another read of them may be in progress by now.
+      for (const watched of left) this.#reading.delete(watched)
       this.#reads--
       this.#schedule()
     }

@@ -204,14 +204,14 @@ describe('a session of the Electrum protocol', () => {
     expect(warned).not.toHaveBeenCalled()
   })
 
-  it('answers with an error instead of more than 8,100,000 bytes', async () => {
+  it('answers with an error instead of more than 10,000,000 bytes', async () => {
     const { session, sent } = sessionOf(
-      sharedOf({ reader: answering(JSON.stringify('x'.repeat(8_099_998))) }),
+      sharedOf({ reader: answering(JSON.stringify('x'.repeat(9_999_998))) }),
     )
     const history = { id: 1, method: 'blockchain.scripthash.get_history', params: [SCRIPT] }
     await receive(session, history)
     expect(JSON.parse(sent.pop() ?? '')).toHaveProperty('result')
-    const more = sessionOf(sharedOf({ reader: answering(JSON.stringify('x'.repeat(8_099_999))) }))
+    const more = sessionOf(sharedOf({ reader: answering(JSON.stringify('x'.repeat(9_999_999))) }))
     await receive(more.session, history)
     expect(JSON.parse(more.sent[0] ?? '')).toMatchObject({
       error: { code: -32_600 },

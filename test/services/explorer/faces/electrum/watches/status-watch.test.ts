@@ -16,6 +16,9 @@ class World {
   readonly busy = new Set<string>()
   readonly refused = new Set<string>()
   readonly reads: (readonly string[])[] = []
+  /** The scripts that were read while another read of them was in progress. */
+  readonly overlapping: string[] = []
+  readonly #reading = new Set<string>()
   readonly sent: [client: string, hash: string, status: string | null][] = []
   #held: Promise<void> | undefined
   #touch: (touched: ReadonlySet<string> | undefined) => void = () => undefined
@@ -32,10 +35,13 @@ class World {
     },
     async (hashes) => {
       this.reads.push(hashes)
+      this.overlapping.push(...hashes.filter((hash) => this.#reading.has(hash)))
+      for (const hash of hashes) this.#reading.add(hash)
       const current = hashes
         .filter((hash) => !this.busy.has(hash))
         .map((hash) => [hash, this.refused.has(hash) ? undefined : this.#statusOf(hash)] as const)
       await this.#held
+      for (const hash of hashes) this.#reading.delete(hash)
       return new Map(current)
     },
   )
@@ -125,6 +131,29 @@ describe('the watch on statuses', () => {
     release()
     await world.turn()
     expect(world.sent.map(([, , status]) => status)).toEqual(['old', 'new'])
+  })
+
+  it('does not read a script twice at once, also after it could not be read', async () => {
+    const world = new World()
+    world.watch.add(ONE, world.client('a'))
+    world.busy.add(ONE)
+    world.touch(ONE)
+    await world.turn()
+    world.busy.clear()
+    const release = world.hold()
+    // While it waits to be read again, and when it is being read.
+    world.touch(ONE)
+    await vi.waitFor(() => {
+      expect(world.reads).toHaveLength(2)
+    })
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    world.touch(ONE)
+    await world.turn()
+    expect(world.overlapping).toEqual([])
+    expect(world.reads).toHaveLength(2)
+    release()
+    await world.turn()
+    expect(world.reads).toHaveLength(3)
   })
 
   it('keeps apart a hash that only begins like that of a script', async () => {
