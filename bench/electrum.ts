@@ -54,7 +54,7 @@ const collecting = (file: string): Record<string, string> => ({
  * Measures the Electrum protocol.
  *
  * - Clients with 100 subscriptions each, and blocks that pay one script of every client: the time from the event of the feed, which a
- *   WebSocket client in the same process receives, to the header and to the status on each client. The explorer waits 25 ms with a header, in
+ *   WebSocket client in the same process receives, to the header and to the status on each client. The explorer waits 10 ms with a header, in
  *   case another block follows; this is part of the time. The memory of a subscription is what the explorer grows by when the clients
  *   connect for the second time: its caches are as full as they will be.
  * - A wallet of used scripts that opens, in batches as Sparrow and in lines as Electrum, each on an explorer that has just started.

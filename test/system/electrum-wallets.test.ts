@@ -272,8 +272,8 @@ describe("wallets' own messages", () => {
   it('BlueWallet repeats what is too large for a batch, by the code of the error', async () => {
     const blue = await ReplayedWallet.connect(pipeline.electrumAddress, 'bluewallet')
     await blue.all('connect')
-    // Headers, because the recording has no large transactions: 100 answers of 100,000 characters.
-    const ids = Array.from({ length: 100 }, (_, index) => index + 10)
+    // Headers, because the recording has no large transactions: 120 answers of 100,000 characters.
+    const ids = Array.from({ length: 120 }, (_, index) => index + 10)
     blue.client.send(
       `${JSON.stringify(ids.map((id) => ({ jsonrpc: '2.0', method: 'blockchain.block.headers', params: [0, 2_016], id })))}\n`,
     )

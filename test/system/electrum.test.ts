@@ -219,6 +219,16 @@ describe('a connection of the Electrum protocol', () => {
     expect(client.others).toMatchObject([{ id: null, error: { code: -32_600 } }])
   })
 
+  it('answers a client that has ended its side, and ends then', async () => {
+    const client = await ElectrumClient.connect(pipeline.electrumAddress)
+    const requests = [7, 8].map((height) =>
+      JSON.stringify({ id: height, method: 'blockchain.transaction.id_from_pos', params: [height, 0] }),
+    )
+    client.socket.end(`${requests.join('\n')}\n{"id":`)
+    await until('the connection ends', () => client.isClosed)
+    expect(client.others.map((each) => (each as ElectrumMessage).id).sort()).toEqual([7, 8])
+  })
+
   it('does not send transactions unless the operator allows it', async () => {
     const client = await ElectrumClient.connect(pipeline.electrumAddress)
     const { error } = await client.call('blockchain.transaction.broadcast', ['00'])

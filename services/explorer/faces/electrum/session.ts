@@ -288,7 +288,9 @@ export class Session implements Conversation {
     const form = this.#form ?? '2.0'
     const refused = (text: string) => () => errorText(form, null, new Refusal(CODE.invalidRequest, text))
     if (messages.length === 0) return refused('batch is empty')
-    if (messages.length > MAX_BATCH) return refused(`a batch has at most ${String(MAX_BATCH)} requests`)
+    // By these words BlueWallet knows that the answer is to a batch.
+    if (messages.length > MAX_BATCH)
+      return refused(`Batch limit exceeded: at most ${String(MAX_BATCH)} requests`)
     await this.#withinLimit(messages.length)
     const began = performance.now()
     const calls = messages.map(callOf).filter((call) => call !== undefined)

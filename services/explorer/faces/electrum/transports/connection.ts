@@ -25,6 +25,8 @@ export class Connection implements Backlogged {
   #parts: Buffer[] = []
   #partBytes = 0
   #isCorked = false
+  /** True if the client sends nothing more, and may wait for answers. */
+  #hasEnded = false
   /** The bytes of answers that wait until the client reads. */
   #held = 0
   #unread = 0
@@ -52,6 +54,10 @@ export class Connection implements Backlogged {
     socket.setTimeout(IDLE_MS)
     socket.on('data', (chunk) => {
       this.#read(chunk)
+    })
+    socket.once('end', () => {
+      this.#hasEnded = true
+      this.#pump()
     })
     socket.on('drain', () => {
       this.#pump()
@@ -122,7 +128,8 @@ export class Connection implements Backlogged {
     const isEmpty = this.#inbox.pump(() => {
       this.#pump()
     })
-    if (isEmpty) socket.resume()
+    if (this.#hasEnded && this.#inbox.isIdle) socket.end()
+    else if (isEmpty) socket.resume()
     else socket.pause()
   }
 

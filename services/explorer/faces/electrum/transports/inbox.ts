@@ -24,6 +24,11 @@ export class Inbox {
     this.#onDefect = onDefect
   }
 
+  /** True if no answer is in progress, and no message waits. */
+  get isIdle(): boolean {
+    return this.#inFlight === 0 && this.#next === this.#messages.length
+  }
+
   add(message: Uint8Array | string): void {
     this.#messages.push(message)
     this.waiting += message.length

@@ -86,7 +86,12 @@ export class ElectrumListener implements ListenerFace {
     accept: (socket: Socket) => void,
   ): Promise<{ readonly server: Server; readonly end: () => void }> {
     const files = this.#certificate
-    if (files === undefined) return { server: createServer(SOCKET_OPTIONS, accept), end: () => undefined }
+    // Half open: a client may end its side after its last request, as `nc -N` does.
+    if (files === undefined)
+      return {
+        server: createServer({ ...SOCKET_OPTIONS, allowHalfOpen: true }, accept),
+        end: () => undefined,
+      }
     const secure = { ...SOCKET_OPTIONS, ...(await readCertificate(files)), handshakeTimeout: HANDSHAKE_MS }
     const server = createTlsServer(secure, accept)
     // A client that did not complete the handshake: its connection is closed.

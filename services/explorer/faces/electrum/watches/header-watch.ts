@@ -8,7 +8,7 @@ interface Subscriber {
 }
 
 /** The time in which blocks that come one after another are one new tip, and the longest such time. */
-const TOGETHER_MS = 25
+const TOGETHER_MS = 10
 const LONGEST_MS = 2_000
 
 /** Tells the subscribers of each new tip, also after a reorganisation, when the explorer answers from its state. */
