@@ -158,7 +158,14 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('the log on three brokers', () => {
           name,
           value,
         }))
-        await admin.createTopics({ topics: [{ topic, numPartitions, configEntries }] })
+        await admin.createTopics({ waitForLeaders: false, topics: [{ topic, numPartitions, configEntries }] })
+        // Each broker learns of it at some time, and until then answers with an error.
+        const partitions = () =>
+          admin.fetchTopicMetadata({ topics: [topic] }).then(
+            ({ topics: [made] }) => made?.partitions.length,
+            () => undefined,
+          )
+        await until('the topic is known', async () => (await partitions()) === numPartitions)
         const log = await open(topic.split('.')[0] ?? '')
         await expect(log.last('chain'), topic).rejects.toThrow(said)
       }
