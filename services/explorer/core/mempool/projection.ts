@@ -3,6 +3,8 @@ export interface ProjectableTx {
   readonly txid: string
   /** Base units. */
   readonly fee: bigint
+  /** Bytes. */
+  readonly size: number
   readonly vsize: number
   readonly weight: number
   readonly outpoints: readonly string[]

@@ -14,6 +14,10 @@ import { BYTES_FORM, JSON_FORM, TEXT_FORM } from './forms.js'
 import * as mempool from './mempool.js'
 import { outspend, outspends } from './outspends.js'
 import * as transactions from './transactions.js'
+import { validateAddress } from './v1/addresses.js'
+import { difficultyAdjustment } from './v1/difficulty.js'
+import { feesOfBlocks, preciseFees, wholeFees } from './v1/fees.js'
+import { cpfp, transactionTimes } from './v1/transactions.js'
 
 const TEXTS: readonly Read[] = [
   blocks.tipHeight,
@@ -49,6 +53,12 @@ const JSONS: readonly Read[] = [
   mempool.mempoolTxs,
   mempool.mempoolTxsAfter,
   feeEstimates,
+  wholeFees,
+  preciseFees,
+  feesOfBlocks,
+  cpfp,
+  difficultyAdjustment,
+  validateAddress,
 ]
 const BODIES: readonly Read[] = [outspendsByTxid, outspendsByOutpoint, ...HISTORY_READS]
 
@@ -61,7 +71,12 @@ export function esploraFace(core: Core, answers: ReadAnswers): HttpFace {
   ]
   return {
     prefix: '',
-    routes: [...routes, ...BODIES.map((read) => bodyRoute(read, answers)), ...commandRoutes(core.commands)],
+    routes: [
+      ...routes,
+      ...BODIES.map((read) => bodyRoute(read, answers)),
+      queryRoute(transactionTimes, 'txId[]', answers),
+      ...commandRoutes(core.commands),
+    ],
     failed: failedAsText,
     unknown: (request) => textAnswer(404, `endpoint does not exist "${urlOf(request)}"`),
   }
@@ -87,6 +102,20 @@ function bodyRoute(read: Read, answers: ReadAnswers): HandlerRoute {
       const params = new URLSearchParams(copy.query)
       const argument = (name: string) => (name === 'items' ? items : (params.get(name) ?? undefined))
       return answers.answer(copy, { read, argument, encoding: JSON_FORM, failed: failedAsText })
+    },
+  }
+}
+
+/** Returns the route of a read whose list of arguments is a repeated parameter of the query. */
+function queryRoute(read: Read, name: string, answers: ReadAnswers): HandlerRoute {
+  return {
+    pattern: read.path,
+    methods: GET,
+    isLimited: true,
+    handle: (request: Request) => {
+      const items = new URLSearchParams(request.query).getAll(name)
+      const argument = (argumentName: string) => (argumentName === 'items' ? items : undefined)
+      return answers.answer(request, { read, argument, encoding: JSON_FORM, failed: failedAsText })
     },
   }
 }

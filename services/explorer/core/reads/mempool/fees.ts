@@ -1,3 +1,4 @@
+import type { Static } from '@sinclair/typebox'
 import { ASSUMED_MINIMUM, feeRate, feeRateUp } from '../../../../../pipelines/chain/feerate.js'
 import type { Network } from '../../../../../pipelines/chain/networks.js'
 import type { ProjectedBlock, ProjectedPackage } from '../../mempool/projection.js'
@@ -71,25 +72,28 @@ export const recommendedFees = declareRead({
   fresh: 'mempool',
   args: {},
   answer: RecommendedFees,
-  async resolve(context) {
-    const { network, height } = context.chain
-    const { relayFees } = context
-    const minimum = minimumOf(relayFees)
-    const projected = network === undefined ? [] : await projectedBlocks(context, network)
-    const recent = network === undefined ? [] : await blockFees(context, height - RECENT_BLOCKS + 1, height)
-    const congested = network === undefined ? undefined : congestionOf(recent, network)
-    const items = recommendations(projected, congested, minimum).map(({ blocks, fee, vsize }) => {
-      return { blocks, feeRate: feeRateUp(fee, vsize) }
-    })
-    return {
-      minimumFeeRate: feeRateUp(minimum.fee, minimum.vsize),
-      relayFeeRate: perVbyte(relayFees?.minRelay),
-      incrementalFeeRate: perVbyte(relayFees?.incremental),
-      recentFeeRate: congested === undefined ? null : feeRateUp(congested.fee, congested.vsize),
-      items,
-    }
-  },
+  resolve: (context) => recommendedOf(context),
 })
+
+/** Returns the fee rates at which transactions are expected to be confirmed. */
+export async function recommendedOf(context: ReadContext): Promise<Static<typeof RecommendedFees>> {
+  const { network, height } = context.chain
+  const { relayFees } = context
+  const minimum = minimumOf(relayFees)
+  const projected = network === undefined ? [] : await projectedBlocks(context, network)
+  const recent = network === undefined ? [] : await blockFees(context, height - RECENT_BLOCKS + 1, height)
+  const congested = network === undefined ? undefined : congestionOf(recent, network)
+  const items = recommendations(projected, congested, minimum).map(({ blocks, fee, vsize }) => {
+    return { blocks, feeRate: feeRateUp(fee, vsize) }
+  })
+  return {
+    minimumFeeRate: feeRateUp(minimum.fee, minimum.vsize),
+    relayFeeRate: perVbyte(relayFees?.minRelay),
+    incrementalFeeRate: perVbyte(relayFees?.incremental),
+    recentFeeRate: congested === undefined ? null : feeRateUp(congested.fee, congested.vsize),
+    items,
+  }
+}
 
 /** The size that the fee rates of nodes are for. */
 const NODE_VSIZE = 1_000

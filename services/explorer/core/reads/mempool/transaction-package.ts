@@ -43,26 +43,29 @@ export const transactionPackage = declareRead({
   args: { txid: hash },
   answer: TransactionPackage,
   notFound: ['Transaction not found'],
-  async resolve(context, { txid }) {
-    const network = networkIn(context)
-    const match = await findTransaction(txid, context, (key) =>
-      transactionByTxid(context.tables, context.chain.blocks, key, NO_WITNESS),
-    )
-    if (match.unconfirmed !== undefined) {
-      const { unconfirmed: tx } = match
-      const cluster = clusterOf(tx, context.mempool.graph)
-      const projected = await placeOf(tx, context, network)
-      return answerOf(tx, { height: null, cluster, effective: effectiveOf(tx), projected }, context)
-    }
-    const { row } = match
-    const own = projectable(row, network)
-    const cluster = await clusterInBlock(row, context, network)
-    const effective = cluster.isComplete ? packagesOf(cluster.txs).get(own.txid) : undefined
-    context.validity.finalFrom(finalHeightOf(row))
-    const { height } = row
-    return answerOf(own, { height, cluster, effective: effective ?? own, projected: null }, context)
-  },
+  resolve: (context, { txid }) => packageOf(context, txid),
 })
+
+/** Returns the package of a transaction. @throws NotFound. */
+export async function packageOf(context: ReadContext, txid: string): Promise<TransactionPackage> {
+  const network = networkIn(context)
+  const match = await findTransaction(txid, context, (key) =>
+    transactionByTxid(context.tables, context.chain.blocks, key, NO_WITNESS),
+  )
+  if (match.unconfirmed !== undefined) {
+    const { unconfirmed: tx } = match
+    const cluster = clusterOf(tx, context.mempool.graph)
+    const projected = await placeOf(tx, context, network)
+    return answerOf(tx, { height: null, cluster, effective: effectiveOf(tx), projected }, context)
+  }
+  const { row } = match
+  const own = projectable(row, network)
+  const cluster = await clusterInBlock(row, context, network)
+  const effective = cluster.isComplete ? packagesOf(cluster.txs).get(own.txid) : undefined
+  context.validity.finalFrom(finalHeightOf(row))
+  const { height } = row
+  return answerOf(own, { height, cluster, effective: effective ?? own, projected: null }, context)
+}
 
 /** The block, the connected transactions and the package of a transaction. */
 interface Surroundings {
@@ -161,7 +164,7 @@ function projectable({ txid, body, prevouts, witnessSize }: TxRow, network: Netw
   const size = body.length + (witnessSize > 0 ? witnessSize + MARKER_BYTES : 0)
   const weight = weightOf({ strippedSize: body.length, size }, network)
   const fee = tx.isCoinbase ? 0n : sumOf(decodePrevouts(prevouts)) - sumOf(tx.outputs)
-  return { txid, fee, weight, vsize: vsizeOf(weight, network), outpoints: outpointsOf(tx) }
+  return { txid, fee, size, weight, vsize: vsizeOf(weight, network), outpoints: outpointsOf(tx) }
 }
 
 /** Returns a transaction of a block and the transactions of the block that are connected to it. One round of lookups for each generation. */

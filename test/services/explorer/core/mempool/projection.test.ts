@@ -26,7 +26,7 @@ const mempools = readFrames()
   )
 
 const projectable = (txs: readonly NaiveMempoolTx[]) =>
-  txs.map((tx) => ({ ...tx, outpoints: tx.depends.map((txid) => `${txid}:0`) }))
+  txs.map((tx) => ({ ...tx, size: tx.vsize, outpoints: tx.depends.map((txid) => `${txid}:0`) }))
 
 function expectNaive(mempool: readonly NaiveMempoolTx[], maxWeight: number, most: number): void {
   const projected = uninterrupted(projecting(projectable(mempool), maxWeight, most))
