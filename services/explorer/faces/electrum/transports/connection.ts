@@ -51,6 +51,8 @@ export class Connection implements Backlogged {
     this.#inbox = new Inbox(this.#session, mayBegin, (error) => {
       shared.core.defect(error, 'electrum connection')
     })
+    // Each answer that waits listens for room.
+    socket.setMaxListeners(0)
     socket.setTimeout(IDLE_MS)
     socket.on('data', (chunk) => {
       this.#read(chunk)

@@ -11,7 +11,7 @@ const SCRIPTS: ReadonlySet<ScriptType> = new Set([
   'witness_v1_taproot',
   'anchor',
 ])
-/** The types of version 0 of a witness program, of which a node says whether the address is that of a script. */
+/** The types of which a node says that the address is that of a key. It says neither of other types. */
 const NO_SCRIPTS: ReadonlySet<ScriptType> = new Set(['pubkeyhash', 'witness_v0_keyhash'])
 
 /** Returns what the node's `validateaddress` returns for an address, without the places of its errors. */
