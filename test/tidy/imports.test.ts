@@ -30,7 +30,7 @@ const PIPELINES: Readonly<Record<string, readonly string[]>> = {
   node: ['chain'],
   poll: ['chain', 'events', 'log', 'mempool', 'node'],
   tables: ['chain'],
-  materialize: ['chain', 'events', 'log', 'tables'],
+  materialize: ['chain', 'events', 'log', 'mempool', 'tables'],
   mempool: ['chain', 'log'],
   content: [],
   audit: ['chain', 'log', 'mempool', 'node', 'tables'],

@@ -1,6 +1,11 @@
 import { addHistograms, type FeeBucket, feeHistogram } from '../../../../pipelines/chain/feerate.js'
-import { neighboursOf, repackaged, type TxGraph } from './packages.js'
-import { effectiveOf, type ShownTx } from './shown-tx.js'
+import {
+  effectiveOf,
+  neighboursOf,
+  repackaged,
+  type TxGraph,
+} from '../../../../pipelines/mempool/packages.js'
+import type { ShownTx } from './shown-tx.js'
 import { SortedList } from './sorted-list.js'
 
 /** The sums of transactions. */
@@ -70,7 +75,8 @@ export class MempoolTxs {
       get: (txid: string) => txById.get(txid),
       childrenOf: (txid: string) => children.get(txid) ?? [],
     }
-    for (const tx of repackaged(txById.values(), graph)) txById.set(tx.txid, tx)
+    for (const { tx, packaged } of repackaged(txById.values(), graph))
+      txById.set(tx.txid, { ...tx, packaged })
     // Strings are sorted several times as fast without a function that compares them.
     const sorted = [...txById.keys()].sort().map((txid) => txById.get(txid) as ShownTx)
     // Sorting is stable: transactions of one second stay in the order of their txids.
@@ -105,7 +111,7 @@ export class MempoolTxs {
   }
 
   /** The transactions, and which of them spend from which. */
-  get graph(): TxGraph {
+  get graph(): TxGraph<ShownTx> {
     const get = (txid: string): ShownTx | undefined => this.get(txid)
     return { get, childrenOf: (txid) => childrenOf(txid, this.spends, get) }
   }
@@ -184,13 +190,13 @@ export class MempoolTxs {
     )
     const get = (txid: string): ShownTx | undefined =>
       entering.get(txid) ?? (leaving.has(txid) ? undefined : this.get(txid))
-    const graph: TxGraph = { get, childrenOf: (txid) => childrenOf(txid, spends, get) }
+    const graph: TxGraph<ShownTx> = { get, childrenOf: (txid) => childrenOf(txid, spends, get) }
     const neighbours = [...leaving.values()].flatMap((tx) => [...neighboursOf(tx, graph)])
     const changed = [...neighbours, ...entering.values()]
-    for (const tx of repackaged(changed, graph)) {
+    for (const { tx, packaged } of repackaged(changed, graph)) {
       const before = this.get(tx.txid)
       if (before !== undefined) leaving.set(tx.txid, before)
-      entering.set(tx.txid, tx)
+      entering.set(tx.txid, { ...tx, packaged })
     }
     const [without, txs] = [[...leaving.values()], [...entering.values()]]
     return new MempoolTxs(

@@ -7,13 +7,13 @@ import { outpointsOf, type Prevout } from '../../../../pipelines/chain/prevout.j
 import { scriptHash } from '../../../../pipelines/chain/script.js'
 import { parseTx, type Tx, vsizeOf, weightOf } from '../../../../pipelines/chain/transaction.js'
 import type { MempoolEntry, MempoolTx } from '../../../../pipelines/mempool/mempool-tx.js'
-import type { ProjectedPackage } from './projection.js'
+import { effectiveOf, type PackagedTx } from '../../../../pipelines/mempool/packages.js'
 
 /** The output that an input spends. */
 export type Coin = Omit<Prevout, 'height'>
 
 /** An unconfirmed transaction with the properties that answers contain. */
-export interface ShownTx extends MempoolTx {
+export interface ShownTx extends MempoolTx, Pick<PackagedTx, 'packaged'> {
   readonly network: Network
   readonly size: number
   readonly vsize: number
@@ -27,13 +27,7 @@ export interface ShownTx extends MempoolTx {
   readonly moved: bigint | undefined
   /** The balance change (received minus sent) of each script, by script hash. */
   readonly changes: ReadonlyMap<string, bigint>
-  /** The package in which a projection takes it, with other transactions; undefined if it takes it alone. */
-  readonly packaged?: ProjectedPackage | undefined
 }
-
-/** Returns the fee and the size that determine the effective fee rate of a transaction. */
-export const effectiveOf = (tx: Pick<ShownTx, 'fee' | 'vsize' | 'packaged'>): ProjectedPackage =>
-  tx.packaged ?? tx
 
 /** Returns the fee rate that a transaction pays itself, and its effective one. */
 export function feeRatesOf(tx: ShownTx): { readonly own: string; readonly effective: string } {

@@ -1,7 +1,7 @@
 import type { Network } from '../../../../pipelines/chain/networks.js'
 import type { ChainState } from './state.js'
 import type { MempoolTxs } from '../mempool/mempool-txs.js'
-import { type ProjectedBlock, projecting, type Projecting } from '../mempool/projection.js'
+import { type ProjectedBlock, projecting, type Projecting } from '../../../../pipelines/mempool/projection.js'
 
 /** The maximum number of blocks of an answer. One more is projected, by which it is known whether transactions are left. */
 export const MAX_PROJECTED_BLOCKS = 30

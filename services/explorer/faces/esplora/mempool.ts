@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
-import { effectiveOf, type ShownTx } from '../../core/mempool/shown-tx.js'
+import { effectiveOf } from '../../../../pipelines/mempool/packages.js'
+import type { ShownTx } from '../../core/mempool/shown-tx.js'
 import { declareRead } from '../../core/reads/read.js'
 import { WrittenAnswer } from '../../core/reads/written-answer.js'
 import { hashIn, text } from './arguments.js'

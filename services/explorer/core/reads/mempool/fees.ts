@@ -1,7 +1,7 @@
 import type { Static } from '@sinclair/typebox'
 import { ASSUMED_MINIMUM, feeRate, feeRateUp } from '../../../../../pipelines/chain/feerate.js'
 import type { Network } from '../../../../../pipelines/chain/networks.js'
-import type { ProjectedBlock, ProjectedPackage } from '../../mempool/projection.js'
+import type { ProjectedBlock, ProjectedPackage } from '../../../../../pipelines/mempool/projection.js'
 import { MAX_PROJECTED_BLOCKS } from '../../state/projections.js'
 import { limit } from '../arguments.js'
 import type { RelayFees } from '../../state/state.js'

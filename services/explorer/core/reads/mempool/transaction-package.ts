@@ -3,9 +3,13 @@ import { feeRate } from '../../../../../pipelines/chain/feerate.js'
 import type { Network } from '../../../../../pipelines/chain/networks.js'
 import { decodePrevouts, outpointsOf } from '../../../../../pipelines/chain/prevout.js'
 import { parseBody, vsizeOf, weightOf } from '../../../../../pipelines/chain/transaction.js'
-import { clusterOf, MAX_CLUSTER } from '../../mempool/packages.js'
-import { packagesOf, type ProjectableTx, type ProjectedPackage } from '../../mempool/projection.js'
-import { effectiveOf, type ShownTx } from '../../mempool/shown-tx.js'
+import { clusterOf, effectiveOf, MAX_CLUSTER } from '../../../../../pipelines/mempool/packages.js'
+import {
+  packagesOf,
+  type ProjectableTx,
+  type ProjectedPackage,
+} from '../../../../../pipelines/mempool/projection.js'
+import type { ShownTx } from '../../mempool/shown-tx.js'
 import { outputPrefix } from '../../tables/point-keys.js'
 import {
   allSpends,

@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
-import { effectiveOf, type ShownTx } from '../../../core/mempool/shown-tx.js'
+import { effectiveOf } from '../../../../../pipelines/mempool/packages.js'
+import type { ShownTx } from '../../../core/mempool/shown-tx.js'
 import { feeEstimatesOf } from '../../../core/reads/mempool/fee-estimates.js'
 import { minimumOf } from '../../../core/reads/mempool/fees.js'
 import { declareRead, type ReadContext } from '../../../core/reads/read.js'

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import type { ProjectedBlock, ProjectedPackage } from '../../../core/mempool/projection.js'
+import type { ProjectedBlock, ProjectedPackage } from '../../../../../pipelines/mempool/projection.js'
 import { projectedBlocks, recommendedOf } from '../../../core/reads/mempool/fees.js'
 import { declareRead, networkIn, type ReadContext } from '../../../core/reads/read.js'
 

@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type FeeEntry, feeHistogram } from '../../../../../pipelines/chain/feerate.js'
 import { MempoolTxs } from '../../../../../services/explorer/core/mempool/mempool-txs.js'
-import { repackaged } from '../../../../../services/explorer/core/mempool/packages.js'
-import { effectiveOf, type ShownTx } from '../../../../../services/explorer/core/mempool/shown-tx.js'
+import { effectiveOf, repackaged } from '../../../../../pipelines/mempool/packages.js'
+import type { ShownTx } from '../../../../../services/explorer/core/mempool/shown-tx.js'
 
 /** The properties on which sums and lists depend. */
 const fields = {

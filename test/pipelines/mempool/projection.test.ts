@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { projecting, uninterrupted } from '../../../../../services/explorer/core/mempool/projection.js'
-import { type NaiveMempoolTx, naiveBlocks } from '../../../../harness/naive-fees.js'
-import { baseUnits } from '../../../../harness/node-json.js'
-import { readFrames } from '../../../../harness/recording.js'
+import { projecting, uninterrupted } from '../../../pipelines/mempool/projection.js'
+import { type NaiveMempoolTx, naiveBlocks } from '../../harness/naive-fees.js'
+import { baseUnits } from '../../harness/node-json.js'
+import { readFrames } from '../../harness/recording.js'
 
 /** A block of this weight contains a few transactions of the recording. */
 const SMALL = 40_000

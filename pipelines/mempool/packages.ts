@@ -1,12 +1,27 @@
-import { packagesOf, type ProjectedPackage } from './projection.js'
-import type { ShownTx } from './shown-tx.js'
+import { packagesOf, type ProjectableTx, type ProjectedPackage } from './projection.js'
+
+/** An unconfirmed transaction, with the package in which a projection takes it. */
+export interface PackagedTx extends ProjectableTx {
+  /** Undefined if a projection takes it alone. */
+  readonly packaged?: ProjectedPackage | undefined
+}
 
 /** The unconfirmed transactions, and which of them spend from which. */
-export interface TxGraph {
-  get(txid: string): ShownTx | undefined
+export interface TxGraph<T extends PackagedTx> {
+  get(txid: string): T | undefined
   /** Returns the transactions that spend outputs of a transaction. */
-  childrenOf(txid: string): Iterable<ShownTx>
+  childrenOf(txid: string): Iterable<T>
 }
+
+/** A transaction, and the package in which a projection takes it now. */
+export interface Repackaged<T extends PackagedTx> {
+  readonly tx: T
+  readonly packaged: ProjectedPackage | undefined
+}
+
+/** Returns the fee and the size that determine the effective fee rate of a transaction. */
+export const effectiveOf = (tx: Pick<PackagedTx, 'fee' | 'vsize' | 'packaged'>): ProjectedPackage =>
+  tx.packaged ?? tx
 
 /**
  * The maximum number of connected transactions whose packages are computed. Bitcoin Core limits a cluster to 64 transactions from
@@ -20,8 +35,8 @@ export const MAX_CLUSTER = 1_000
  * the transactions that are connected to them, so the cost depends on the clusters that have changed, not on the size of the mempool.
  * @param changed transactions that are new, or have lost a parent or a child.
  */
-export function repackaged(changed: Iterable<ShownTx>, graph: TxGraph): ShownTx[] {
-  const result: ShownTx[] = []
+export function repackaged<T extends PackagedTx>(changed: Iterable<T>, graph: TxGraph<T>): Repackaged<T>[] {
+  const result: Repackaged<T>[] = []
   const visited = new Set<string>()
   const excessive = new Set<string>()
   for (const start of changed) {
@@ -36,7 +51,7 @@ export function repackaged(changed: Iterable<ShownTx>, graph: TxGraph): ShownTx[
       if (!isComplete) excessive.add(tx.txid)
       const packaged = sharedWithOthers(packages?.get(tx.txid), tx)
       if (packaged?.fee !== tx.packaged?.fee || packaged?.vsize !== tx.packaged?.vsize)
-        result.push({ ...tx, packaged })
+        result.push({ tx, packaged })
     }
   }
   return result
@@ -44,18 +59,18 @@ export function repackaged(changed: Iterable<ShownTx>, graph: TxGraph): ShownTx[
 
 const sharedWithOthers = (
   packaged: ProjectedPackage | undefined,
-  { vsize }: ShownTx,
+  { vsize }: PackagedTx,
 ): ProjectedPackage | undefined => (packaged?.vsize === vsize ? undefined : packaged)
 
 /**
  * Returns a transaction and all transactions that are connected to it, or the first of them if they are too many.
  * @param excessive transactions that are known to be connected to too many.
  */
-export function clusterOf(
-  start: ShownTx,
-  graph: TxGraph,
+export function clusterOf<T extends PackagedTx>(
+  start: T,
+  graph: TxGraph<T>,
   excessive: ReadonlySet<string> = new Set(),
-): { readonly txs: readonly ShownTx[]; readonly isComplete: boolean } {
+): { readonly txs: readonly T[]; readonly isComplete: boolean } {
   const cluster = new Map([[start.txid, start]])
   for (const tx of cluster.values()) {
     for (const next of neighboursOf(tx, graph)) {
@@ -68,16 +83,16 @@ export function clusterOf(
 }
 
 /** Returns transactions and all that are connected to them, however many. */
-function allConnected(txs: readonly ShownTx[], graph: TxGraph): readonly ShownTx[] {
+function allConnected<T extends PackagedTx>(txs: readonly T[], graph: TxGraph<T>): readonly T[] {
   const cluster = new Map(txs.map((tx) => [tx.txid, tx]))
   for (const tx of cluster.values()) for (const next of neighboursOf(tx, graph)) cluster.set(next.txid, next)
   return [...cluster.values()]
 }
 
 /** Yields the unconfirmed parents and children of a transaction. */
-export function* neighboursOf({ txid, outpoints }: ShownTx, graph: TxGraph): Generator<ShownTx> {
+export function* neighboursOf<T extends PackagedTx>({ txid, outpoints }: T, graph: TxGraph<T>): Generator<T> {
   for (const outpoint of outpoints) {
-    const parent = graph.get(outpoint.slice(0, 64))
+    const parent = graph.get(outpoint.slice(0, txid.length))
     if (parent !== undefined) yield parent
   }
   yield* graph.childrenOf(txid)

@@ -1,5 +1,6 @@
 /** A transaction, as far as its place in a block depends on it. */
 export interface ProjectableTx {
+  /** In hexadecimal, or any other form with as many characters for every transaction, in the same order. */
   readonly txid: string
   /** Base units. */
   readonly fee: bigint
@@ -7,6 +8,7 @@ export interface ProjectableTx {
   readonly size: number
   readonly vsize: number
   readonly weight: number
+  /** The outputs that it spends: each begins with the txid of its transaction. */
   readonly outpoints: readonly string[]
 }
 
@@ -175,10 +177,10 @@ function* candidatesOf(txs: Iterable<ProjectableTx>): Generator<undefined, Candi
   return [...byTxid.values()]
 }
 
-function parentIdsOf({ outpoints }: ProjectableTx, all: ReadonlyMap<string, unknown>): string[] {
+function parentIdsOf({ txid: own, outpoints }: ProjectableTx, all: ReadonlyMap<string, unknown>): string[] {
   const ids = new Set<string>()
   for (const outpoint of outpoints) {
-    const txid = outpoint.slice(0, 64)
+    const txid = outpoint.slice(0, own.length)
     if (all.has(txid)) ids.add(txid)
   }
   return [...ids]
