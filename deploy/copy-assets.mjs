@@ -16,6 +16,7 @@ const GRAPHIQL = {
 }
 const ASSETS = [
   'pipelines/tables/schema.sql',
+  'pipelines/tables/mempool/mempool.sql',
   'services/design/assets',
   'services/docs/assets',
   'services/explorer/faces/rest/description/examples.json',

@@ -280,6 +280,21 @@ const SETTINGS = {
     { matches: /^[A-Za-z_]\w{0,62}$/, type: 'database name', fallback: 'headwater' },
     'The database to use; created if it does not exist.',
   ),
+  droppedHours: integer(
+    'DROPPED_TXS_HOURS',
+    { least: 6, most: 100_000, fallback: 336 },
+    'The time for which the materializer retains transactions that were replaced, evicted or expired, in hours.',
+  ),
+  droppedBytes: integer(
+    'DROPPED_TXS_BYTES',
+    { least: 0, most: 1_000_000_000_000_000, fallback: 1_073_741_824 },
+    'The size on disk above which the oldest of them are deleted earlier, in bytes.',
+  ),
+  firstSeenDays: integer(
+    'FIRST_SEEN_DAYS',
+    { least: 30, most: 100_000, fallback: 400 },
+    'The time for which the materializer retains when confirmed transactions were first seen, in days: 12 bytes each.',
+  ),
   pollIntervalMs: integer(
     'POLL_INTERVAL_MS',
     { least: 10, most: 3_600_000, fallback: 1000 },

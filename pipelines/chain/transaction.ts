@@ -53,6 +53,14 @@ export function vsizeOf(weight: number, { witnessScale }: Network): number {
   return Math.ceil(weight / witnessScale)
 }
 
+/** The highest sequence of an input by which a transaction signals that it may be replaced (BIP 125). */
+const MAX_SIGNALLING_SEQUENCE = 0xffff_fffd
+
+/** Returns whether a transaction itself signals that it may be replaced (BIP 125). */
+export function signalsReplacement({ inputs }: Pick<Tx, 'inputs'>): boolean {
+  return inputs.some(({ sequence }) => sequence <= MAX_SIGNALLING_SEQUENCE)
+}
+
 /** Names the fields instead of spreading them, which is slower, because backfills spend much of their time here. */
 function withWitness(input: TxInput, witness: readonly Buffer[]): TxInput {
   const { prevTxid, prevVout, scriptSig, sequence } = input

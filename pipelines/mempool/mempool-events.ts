@@ -3,6 +3,7 @@ import {
   type NodeEvent,
   NodeEventSchema,
   type PoolEntry,
+  type PoolLeft,
   type PoolLeft_Reason,
 } from '../../proto/gen/headwater/events/v1/events_pb.js'
 import { hexOf } from '../chain/hash.js'
@@ -14,6 +15,10 @@ import type { MempoolEntry } from './mempool-tx.js'
 
 /** A change of the mempool. */
 export interface MempoolDelta {
+  /** Position of its event in topic `node`. */
+  readonly position: number
+  /** Time at which its event was appended to the log, in Unix milliseconds. */
+  readonly time: number
   readonly entered: readonly MempoolEntry[]
   /** Transactions that left; `by` is the block that confirms it or the txid that replaced it, empty for none. */
   readonly left: readonly MempoolRemoval[]
@@ -34,6 +39,12 @@ export interface MempoolRemoval {
   /** Base units. */
   readonly fee: bigint
   readonly vsize: number
+  /** Time at which the node first saw it, in Unix seconds; undefined if its event is of an earlier version. */
+  readonly firstSeen: number | undefined
+  /** Serialised with witnesses; empty if a block confirms it, or if its event is of an earlier version. */
+  readonly raw: Buffer
+  /** True if it, or an ancestor in the mempool, signalled that it may be replaced; undefined if it was not replaced. */
+  readonly signalled: boolean | undefined
 }
 
 export interface MempoolPassed {
@@ -46,20 +57,41 @@ export interface MempoolPassed {
   readonly blockHeight: number
 }
 
+/** A complete mempool. */
+export interface MempoolSnapshot {
+  readonly kind: 'snapshot'
+  /** Position of topic `chain` at which the poller observed it. */
+  readonly seenAt: number
+  /** Position of its first part. */
+  readonly position: number
+  /** Time at which the first part was written, in Unix milliseconds. */
+  readonly time: number
+  readonly entries: readonly MempoolEntry[]
+  readonly enteredBefore: number
+  readonly leftBefore: number
+}
+
 /** A change that is applied to the mempool at once. `seenAt` is the position of topic `chain` at which the poller observed it. */
 export type MempoolStep =
   | { readonly kind: 'deltas'; readonly seenAt: number; readonly deltas: readonly MempoolDelta[] }
+  | MempoolSnapshot
+
+/**
+ * An event of topic `node` as the poller wrote it. `seenAt` is the position of topic `chain` at which the poller observed it. After a
+ * heartbeat, the mempool is that of the events before it.
+ */
+export type NodeRecord =
+  | { readonly kind: 'delta'; readonly seenAt: number; readonly delta: MempoolDelta }
   | {
-      readonly kind: 'snapshot'
+      readonly kind: 'heartbeat'
       readonly seenAt: number
-      /** Position of its first part. */
+      /** Position in topic `node`. */
       readonly position: number
-      /** Time at which the first part was written, in Unix milliseconds. */
+      /** Time at which it was appended to the log, in Unix milliseconds. */
       readonly time: number
-      readonly entries: readonly MempoolEntry[]
-      readonly enteredBefore: number
-      readonly leftBefore: number
+      readonly heartbeat: Heartbeat
     }
+  | MempoolSnapshot
 
 /** Reads the events of topic `node`, and drops events of superseded pollers and exact duplicates. */
 export class MempoolEvents {
@@ -83,16 +115,29 @@ export class MempoolEvents {
    * empty until the chain reaches it), or at the first event if there is none.
    */
   async findStart(chainPosition: number): Promise<{ from: number; last: number }> {
-    const [first, last] = await Promise.all([this.#log.first('node'), this.#log.last('node')])
+    const last = await this.#log.last('node')
+    return { from: await this.#startBefore(last, chainPosition), last }
+  }
+
+  /**
+   * Returns the position of the first part of the last complete snapshot that ends at or before a position, or of the first event
+   * if there is none.
+   */
+  async snapshotBefore(position: number): Promise<number> {
+    return this.#startBefore(position, Number.MAX_SAFE_INTEGER)
+  }
+
+  async #startBefore(position: number, chainPosition: number): Promise<number> {
+    const first = await this.#log.first('node')
     const keep = (record: LogRecord): Positioned | undefined => {
       const event = this.#decode(record)
       return event && { position: record.position, event }
     }
-    for await (const events of batchesBack(this.#log, 'node', last, keep)) {
+    for await (const events of batchesBack(this.#log, 'node', position, keep)) {
       const start = newestStart(events, chainPosition)
-      if (start !== undefined) return { from: Math.max(start, first), last }
+      if (start !== undefined) return Math.max(start, first)
     }
-    return { from: first, last }
+    return first
   }
 
   /**
@@ -132,51 +177,61 @@ export class MempoolEvents {
    */
   steps(records: readonly LogRecord[]): MempoolStep[] {
     const steps: MempoolStep[] = []
-    for (const record of records) {
-      const event = this.#decode(record)
-      if (event === undefined || !this.#isNew(event)) continue
-      const seenAt = Number(event.chainPosition)
-      const { event: kind } = event
-      if (kind.case === 'heartbeat') this.heartbeat = kind.value
-      if (kind.case === 'poolSnapshot') {
-        const { part, parts, entries, enteredBefore, leftBefore } = kind.value
-        if (part === 0) this.#snapshot = { first: record, parts: [] }
-        const snapshot = this.#snapshot
-        if (snapshot?.parts.length === part) snapshot.parts.push(entries.map(entryOf))
-        if (snapshot?.parts.length !== parts) continue
-        const { position, time } = snapshot.first
-        const counts = { enteredBefore: Number(enteredBefore), leftBefore: Number(leftBefore) }
-        const content = { entries: snapshot.parts.flat(), ...counts }
-        steps.push({ kind: 'snapshot', seenAt, position, time, ...content })
-        this.#snapshot = undefined
+    for (const each of this.events(records)) {
+      if (each.kind === 'heartbeat') continue
+      if (each.kind === 'snapshot') {
+        steps.push(each)
+        continue
       }
-      if (kind.case !== 'poolDelta') continue
-      const delta = {
-        entered: kind.value.entered.map(entryOf),
-        left: kind.value.left.map(({ txid, reason, by, blockHeight, fee, vsize }) => ({
-          txid: hexOf(txid),
-          reason,
-          by: hexOf(by),
-          blockHeight,
-          fee,
-          vsize,
-        })),
-        passed: kind.value.passed.map(({ txid, fee, vsize, block, blockHeight }) => ({
-          txid: hexOf(txid),
-          fee,
-          vsize,
-          block: hexOf(block),
-          blockHeight,
-        })),
-        enteredBefore: Number(kind.value.enteredBefore),
-        leftBefore: Number(kind.value.leftBefore),
-      }
+      const { seenAt, delta } = each
       const before = steps.at(-1)
       if (before?.kind === 'deltas' && before.seenAt === seenAt)
         steps[steps.length - 1] = { ...before, deltas: [...before.deltas, delta] }
       else steps.push({ kind: 'deltas', seenAt, deltas: [delta] })
     }
     return steps
+  }
+
+  /** Yields the events in these records, in order; a snapshot at its last part. */
+  *events(records: readonly LogRecord[]): Generator<NodeRecord> {
+    for (const record of records) {
+      const event = this.#decode(record)
+      if (event === undefined || !this.#isNew(event)) continue
+      const seenAt = Number(event.chainPosition)
+      const { event: kind } = event
+      const { position, time } = record
+      if (kind.case === 'heartbeat') {
+        this.heartbeat = kind.value
+        yield { kind: 'heartbeat', seenAt, position, time, heartbeat: kind.value }
+      }
+      if (kind.case === 'poolSnapshot') {
+        const { part, parts, entries, enteredBefore, leftBefore } = kind.value
+        if (part === 0) this.#snapshot = { first: record, parts: [] }
+        const snapshot = this.#snapshot
+        if (snapshot?.parts.length === part) snapshot.parts.push(entries.map(entryOf))
+        if (snapshot?.parts.length !== parts) continue
+        const { first } = snapshot
+        const counts = { enteredBefore: Number(enteredBefore), leftBefore: Number(leftBefore) }
+        const content = { entries: snapshot.parts.flat(), ...counts }
+        this.#snapshot = undefined
+        yield { kind: 'snapshot', seenAt, position: first.position, time: first.time, ...content }
+      }
+      if (kind.case === 'poolDelta') {
+        const { entered, left, passed, enteredBefore, leftBefore } = kind.value
+        const delta = {
+          position,
+          time,
+          entered: entered.map(entryOf),
+          left: left.map(removalOf),
+          passed: passed.map(({ txid, fee, vsize, block, blockHeight }) => {
+            return { txid: hexOf(txid), fee, vsize, block: hexOf(block), blockHeight }
+          }),
+          enteredBefore: Number(enteredBefore),
+          leftBefore: Number(leftBefore),
+        }
+        yield { kind: 'delta', seenAt, delta }
+      }
+    }
   }
 
   #isNew(event: NodeEvent): boolean {
@@ -195,6 +250,13 @@ export class MempoolEvents {
 /** Converts an entry of an event. The bytes are copied, because a view would keep the record in memory. */
 function entryOf({ txid, raw, fee, firstSeen }: PoolEntry): MempoolEntry {
   return { txid: hexOf(txid), raw: Buffer.from(raw), fee, firstSeen }
+}
+
+/** Converts a removal of an event. The bytes are copied as in `entryOf`. */
+function removalOf({ txid, reason, by, raw, ...rest }: PoolLeft): MempoolRemoval {
+  const { blockHeight, fee, vsize, firstSeen, signalled } = rest
+  const figures = { blockHeight, fee, vsize, firstSeen, signalled }
+  return { txid: hexOf(txid), reason, by: hexOf(by), raw: Buffer.from(raw), ...figures }
 }
 
 interface Positioned {

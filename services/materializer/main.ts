@@ -13,6 +13,7 @@ import { engineUrl } from '../process/discovery.js'
 import { openEventLog } from '../process/event-log.js'
 import { runService, type ServiceContext, untilAborted } from '../process/lifecycle.js'
 import { serveObservation } from '../metrics/observation.js'
+import { writeMempoolHistory } from './history.js'
 import { MaterializerMetrics } from './metrics.js'
 import { waitStopped } from './stopped.js'
 import { type Waiting, whenAnswered } from './when-answered.js'
@@ -61,9 +62,22 @@ await runService('materializer', async (context) => {
       const lease = await leadWhenPossible(log, metrics, context)
       if (lease === undefined) break
       metrics.leads(true)
+      const stopsLeading = new AbortController()
+      const history = writeMempoolHistory(
+        {
+          configured,
+          log,
+          logger,
+          retention: config,
+          onFailure: (error) => void metrics.historyFailed(error),
+        },
+        AbortSignal.any([signal, lease.lost, stopsLeading.signal]),
+      )
       try {
         outdated = await applyWhileLeading(configured, { began, log, lease, metrics, current }, context)
       } finally {
+        stopsLeading.abort()
+        await history
         await lease.release()
       }
       if (outdated === undefined) {

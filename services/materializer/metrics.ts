@@ -74,6 +74,11 @@ export class MaterializerMetrics extends ProcessMetrics implements MaterializerO
     this.errors.inc({ code: codeOf(why) })
   }
 
+  /** Counts a failed step of the mempool's history, which does not make the process unhealthy. */
+  historyFailed(error: unknown): void {
+    this.errors.inc({ code: codeOf(error) })
+  }
+
   readonly inserted = (table: string, rows: number, seconds: number): void => {
     this.#inserts.observe({ table }, seconds)
     this.#insertRows.observe({ table }, rows)

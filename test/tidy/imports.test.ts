@@ -32,6 +32,7 @@ const PIPELINES: Readonly<Record<string, readonly string[]>> = {
   tables: ['chain'],
   materialize: ['chain', 'events', 'log', 'mempool', 'tables'],
   mempool: ['chain', 'log'],
+  journal: ['log', 'mempool', 'tables'],
   content: [],
   audit: ['chain', 'log', 'mempool', 'node', 'tables'],
   retrieval: ['content'],

@@ -18,6 +18,8 @@ export type Cause =
 export interface Left {
   readonly tx: MempoolTx
   readonly cause: Cause
+  /** True if it, or an ancestor in the mempool, signalled that it may be replaced; undefined if it was not replaced. */
+  readonly signalled?: boolean
 }
 
 /** A transaction that a block confirmed before it was seen in the mempool. */

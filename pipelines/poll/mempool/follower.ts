@@ -107,7 +107,11 @@ export class MempoolFollower {
     const causes = all ? await this.#causes(change.left, entered, signal) : []
     // A transaction that was skipped may have replaced others: these wait for the next comparison, unless their cause is certain.
     const left = entered.length === now.length ? causes : causes.filter(({ isCertain }) => isCertain)
-    await this.#write(entered, left, this.mempool.takePassed())
+    const signalling = left.map(({ tx, cause }): Left => {
+      if (cause.reason !== 'replaced') return { tx, cause }
+      return { tx, cause, signalled: this.mempool.signals(tx) }
+    })
+    await this.#write(entered, signalling, this.mempool.takePassed())
     // Compare again if transactions were skipped.
     this.#compared = all && entered.length === now.length ? state : undefined
     await this.#seenAt(chain.position)

@@ -2,7 +2,7 @@ import { sumOf } from '../../chain/amount.js'
 import { readBlock } from '../../chain/block.js'
 import type { Network } from '../../chain/networks.js'
 import { outpointsOf, type Prevout } from '../../chain/prevout.js'
-import { vsizeOf, weightOf } from '../../chain/transaction.js'
+import { parseTx, signalsReplacement, vsizeOf, weightOf } from '../../chain/transaction.js'
 import type { MempoolTx } from '../../mempool/mempool-tx.js'
 import { type BlockEffect, type Cause, causesOf, ownCause, type Passed } from './delta.js'
 
@@ -119,6 +119,19 @@ export class Mempool {
     const txs = left.map((txid) => this.#txs.get(txid)).filter((tx) => tx !== undefined)
     const causes = causesOf(txs, (tx) => ownCause(tx, this.#effects.get(tx.txid), spenderOf, expiredBefore))
     return txs.map((tx, index) => ({ tx, cause: causes[index] }))
+  }
+
+  /** Returns whether a transaction, or an ancestor in the mempool, signals that it may be replaced (BIP 125). */
+  signals(tx: MempoolTx): boolean {
+    const reached = new Set([tx])
+    for (const { raw, outpoints } of reached) {
+      if (signalsReplacement(parseTx(raw))) return true
+      for (const outpoint of outpoints) {
+        const parent = this.#txs.get(outpoint.slice(0, 64))
+        if (parent !== undefined) reached.add(parent)
+      }
+    }
+    return false
   }
 
   /** Notes that mempool and chain equal the node's: new transactions in the next blocks have only passed through the mempool. */

@@ -187,10 +187,13 @@ type Part =
   | { readonly kind: 'passed'; readonly passed: MessageInitShape<typeof PoolPassedSchema> }
   | { readonly kind: 'entered'; readonly tx: MempoolTx }
 
-/** The approximate size of a transaction that left or passed through. */
-const LEFT_BYTES = 90
+/** The approximate size of a transaction that left or passed through, without its bytes. */
+const LEFT_BYTES = 100
 
-const partBytes = (part: Part): number => (part.kind === 'entered' ? txBytes(part.tx) : LEFT_BYTES)
+function partBytes(part: Part): number {
+  if (part.kind === 'entered') return txBytes(part.tx)
+  return LEFT_BYTES + (part.kind === 'left' ? (part.left.raw?.length ?? 0) : 0)
+}
 
 const txBytes = ({ raw }: MempoolTx): number => raw.length + ENTRY_BYTES
 
@@ -198,9 +201,13 @@ function entry({ txid, raw, fee, firstSeen }: MempoolTx): MessageInitShape<typeo
   return { txid: displayBytes(txid), raw, fee, firstSeen }
 }
 
-function leaving({ tx, cause }: Left, network: Network): MessageInitShape<typeof PoolLeftSchema> {
+function leaving({ tx, cause, signalled }: Left, network: Network): MessageInitShape<typeof PoolLeftSchema> {
   const vsize = vsizeOf(weightOf(parseTx(tx.raw), network), network)
-  return { txid: displayBytes(tx.txid), fee: tx.fee, vsize, ...causeOf(cause) }
+  const { firstSeen, fee } = tx
+  // The chain has the transactions that blocks confirm.
+  const raw = cause.reason === 'confirmed' ? {} : { raw: tx.raw }
+  const signals = signalled === undefined ? {} : { signalled }
+  return { txid: displayBytes(tx.txid), fee, vsize, firstSeen, ...raw, ...signals, ...causeOf(cause) }
 }
 
 function causeOf(cause: Cause): MessageInitShape<typeof PoolLeftSchema> {

@@ -1,10 +1,18 @@
 import { describe, expect, it } from 'vitest'
+import { parseTx, serializeTx } from '../../../../pipelines/chain/transaction.js'
 import { PoolLeft_Reason } from '../../../../proto/gen/headwater/events/v1/events_pb.js'
-import { blockOn, tx } from '../fake-chain.js'
+import { blockOn, type FakeTx, tx } from '../fake-chain.js'
 import { log, newPoller, node, useNodeAndLog } from '../node-and-log.js'
 import { hex, nodeEvents, removals } from '../read-log.js'
 
 useNodeAndLog()
+
+/** Returns a transaction that spends another one, with a sequence. */
+function spending(parent: FakeTx, sequence: number): FakeTx {
+  const { inputs, prevouts, ...rest } = tx(parent)
+  const raw = serializeTx({ ...rest, inputs: inputs.map((input) => ({ ...input, sequence })) }, false)
+  return { ...parseTx(raw), raw, prevouts }
+}
 
 describe('the poller', () => {
   it('reports transactions lost for an unknown reason if the node does not require higher fees than it relays', async () => {
@@ -79,6 +87,42 @@ describe('the poller', () => {
       [3n, 2n],
       [3n, 2n],
     ])
+  })
+
+  it('records what leaves without a block as a whole, and whether it or an ancestor signalled a replacement', async () => {
+    const [signalling, silent] = [0xffff_fffd, 0xffff_fffe]
+    const funding = [tx(), tx(), tx()]
+    const parents = funding.map((each, index) => spending(each, index === 0 ? signalling : silent))
+    const children = parents.map((parent) => spending(parent, silent))
+    const confirmed = spending(tx(), signalling)
+    for (const [index, each] of [...parents, ...children, confirmed].entries())
+      node.enter(each, 0.00001, 1_700_000_000 + index)
+    const poller = newPoller()
+    await poller.pollOnce()
+    node.mempool.clear()
+    // Nothing shows why the last one left.
+    for (const each of funding.slice(0, 2)) node.enter(tx(each), 0.00001, 1_700_000_100)
+    node.chain = [...node.chain, blockOn(node.chain, [confirmed])]
+    await poller.pollOnce()
+    const left = (await nodeEvents(log)).flatMap(({ event }) =>
+      event.case === 'poolDelta' ? event.value.left : [],
+    )
+    const figures = left.map(({ txid, raw, firstSeen, signalled }) => [
+      hex(txid),
+      { raw: hex(raw), firstSeen, signalled },
+    ])
+    const seen = (index: number, { raw }: FakeTx, signalled?: boolean) => {
+      return { raw: hex(raw), firstSeen: 1_700_000_000 + index, signalled }
+    }
+    expect(Object.fromEntries(figures)).toEqual({
+      [parents[0]!.txid]: seen(0, parents[0]!, true),
+      [parents[1]!.txid]: seen(1, parents[1]!, false),
+      [parents[2]!.txid]: seen(2, parents[2]!),
+      [children[0]!.txid]: seen(3, children[0]!, true),
+      [children[1]!.txid]: seen(4, children[1]!, false),
+      [children[2]!.txid]: seen(5, children[2]!),
+      [confirmed.txid]: { raw: '', firstSeen: 1_700_000_006, signalled: undefined },
+    })
   })
 
   it('records the fee rates that the node requires, with each heartbeat', async () => {

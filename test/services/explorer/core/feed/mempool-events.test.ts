@@ -20,8 +20,12 @@ const left = (txid: string, reason: PoolLeft_Reason, by = '', blockHeight?: numb
   reason,
   by,
   blockHeight,
+  firstSeen: undefined,
+  raw: Buffer.alloc(0),
+  signalled: undefined,
 })
-const NOTHING: MempoolDelta = { entered: [], left: [], passed: [], enteredBefore: 0, leftBefore: 0 }
+const PLACE = { position: 0, time: 0 }
+const NOTHING: MempoolDelta = { ...PLACE, entered: [], left: [], passed: [], enteredBefore: 0, leftBefore: 0 }
 
 describe('a change of the mempool', () => {
   const publishAll = (deltas: readonly (MempoolDelta & { readonly txs: readonly string[] })[]) => {
@@ -38,6 +42,7 @@ describe('a change of the mempool', () => {
       { ...NOTHING, txs: ['a', 'b', 'c'] },
       // One change, of which the log has two parts.
       {
+        ...PLACE,
         enteredBefore: 3,
         leftBefore: 0,
         entered: [],
