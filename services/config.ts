@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { MAX_COINS } from '../pipelines/chain/amount.js'
 import { findNetwork, NETWORKS } from '../pipelines/chain/networks.js'
@@ -118,6 +119,24 @@ function urls(env: string, protocols: readonly string[], doc: string): Setting<s
 
 function hasProtocol(url: string, protocols: readonly string[]): boolean {
   return URL.canParse(url) && protocols.includes(new URL(url).protocol.slice(0, -1))
+}
+
+/** Declares a list of networks in CIDR notation, separated by commas. */
+function networks(env: string, doc: string): Setting<readonly string[]> {
+  const type = 'networks (address/bits)'
+  const parse = (value: string | undefined): readonly string[] => {
+    const list = (value ?? '').split(',').map((each) => each.trim())
+    const isNetwork = (each: string): boolean => {
+      const [address = '', bits = '', ...rest] = each.split('/')
+      const most = isIP(address) === 4 ? 32 : 128
+      return isIP(address) !== 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= most && rest.length === 0
+    }
+    if (value === undefined) return []
+    const invalid = list.find((each) => !isNetwork(each))
+    if (invalid !== undefined) throw new UsageError(`must be ${type}, separated by commas, got '${invalid}'`)
+    return list
+  }
+  return { env, type, fallback: '', secret: false, doc, parse }
 }
 
 function logUrl(env: string, doc: string): Setting<string | undefined> {
@@ -358,6 +377,19 @@ const SETTINGS = {
     'WHALE_MIN_VALUE',
     { least: 0, most: MAX_COINS * 100_000_000, fallback: 100_000_000_000 },
     'The channel `whale-alerts` publishes transactions that move more than this, in base units.',
+  ),
+  webhooksFile: optionalPath(
+    'WEBHOOKS_FILE',
+    'Receivers of webhooks and what each watches, as JSON; reloaded when it changes. Not set: no webhooks.',
+  ),
+  webhooksAllowedNetworks: networks(
+    'WEBHOOKS_ALLOWED_NETWORKS',
+    'Networks that webhooks may reach besides the public Internet, and without TLS, separated by commas, such as `10.1.0.0/16,::1/128`. Not set: none.',
+  ),
+  webhooksMetricsPort: port(
+    'WEBHOOKS_METRICS_PORT',
+    0,
+    'The port of `/metrics` and `/health` of the webhooks; 0 picks a free port, which is logged.',
   ),
   contentDir: path(
     'CONTENT_DIR',

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
-import ipaddr from 'ipaddr.js'
 import { hexOf } from '../../pipelines/chain/hash.js'
+import { addressBytes, mappedIpv4 } from './ip-address.js'
 
 /** The origin of a request, as the transport sees it. */
 export interface Origin {
@@ -35,15 +35,8 @@ function forwardedAddress(header: string, hops: number): Uint8Array | undefined 
   return addressBytes(ours[0] ?? '')
 }
 
-/** Parses an IP address into its 4 or 16 bytes; returns an empty array if it is malformed. */
-export function addressBytes(text: string): Uint8Array {
-  return isIP(text) === 0 ? new Uint8Array() : Uint8Array.from(ipaddr.parse(text).toByteArray())
-}
-
 function keyOf(bytes: Uint8Array): string {
   if (bytes.length === 4) return bytes.join('.')
   if (bytes.length !== 16) return 'unknown'
-  const address = new ipaddr.IPv6([...bytes])
-  if (address.isIPv4MappedAddress()) return address.toIPv4Address().toString()
-  return hexOf(bytes.subarray(0, NETWORK_BYTES))
+  return mappedIpv4(bytes) ?? hexOf(bytes.subarray(0, NETWORK_BYTES))
 }

@@ -26,7 +26,7 @@ const SIMULATED_POOLS = fileURLToPath(new URL('../../../deploy/pools.json', impo
 /** The same options as in `npm run docs`: without a limit, garbage would double the memory before Node collects it. */
 const DOCS_MEMORY = ['--max-old-space-size=192', '--max-semi-space-size=1']
 
-await runService('start', run, { stopDeadlineMs: 6 * SERVICE_STOP_MS + ENGINE_STOP_MS + 5000 })
+await runService('start', run, { stopDeadlineMs: 7 * SERVICE_STOP_MS + ENGINE_STOP_MS + 5000 })
 
 /** Starts all processes that no URL replaces, prints the ready line, restarts processes that exit, and stops them in reverse order. */
 async function run(context: ServiceContext): Promise<void> {
@@ -145,6 +145,7 @@ function plan(
     service('poller'),
     service('materializer'),
     service('explorer'),
+    ...(config.webhooksFile === undefined ? [] : [service('webhooks')]),
     service('retrieval'),
     service('docs', [], SERVICE_STOP_MS, DOCS_MEMORY),
   ]

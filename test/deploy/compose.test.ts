@@ -28,6 +28,7 @@ describe('compose.yaml', () => {
       'materializer',
       'poller',
       'retrieval',
+      'webhooks',
     ])
     for (const [name, service] of own) expect(service.command).toEqual(commandOf(name))
   })

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { NO_STATE } from '../../pipelines/poll/poller.js'
 import { MaterializerMetrics } from '../../services/materializer/metrics.js'
 import { PollerMetrics } from '../../services/poller/metrics.js'
+import { WebhooksMetrics } from '../../services/webhooks/metrics.js'
 import { useEngine } from '../harness/engine.js'
 import { Pipeline } from '../harness/pipeline.js'
 import { metricsIn, seriesIn } from './promql.js'
@@ -49,12 +50,18 @@ describe('alerts and the dashboard', () => {
       head: () => undefined,
       logEnd: () => Promise.resolve(undefined),
     })
-    const texts = [await answer.text(), (await poller.text()).text, (await materializer.text()).text]
+    const webhooks = new WebhooksMetrics({
+      height: () => 0,
+      queue: () => ({ waiting: 0, dead: 0, oldest: undefined }),
+      isFileRefused: () => false,
+    })
+    const texts = [await answer.text()]
+    for (const each of [poller, materializer, webhooks]) texts.push((await each.text()).text)
     reported = new Set(texts.flatMap((each) => [...seriesIn(each)]))
   })
   afterAll(() => pipeline.close())
 
-  it('name only metrics that explorer, poller and materializer export', () => {
+  it('name only metrics that explorer, poller, materializer and webhooks export', () => {
     expect(reported.size).toBeGreaterThan(30)
     const named = [...rules.map(({ expr }) => expr), ...queries].flatMap(metricsIn)
     expect(named.length).toBeGreaterThan(50)
@@ -66,7 +73,7 @@ describe('alerts and the dashboard', () => {
 
   it('cover every metric that these processes declare themselves', () => {
     const named = new Set([...rules.map(({ expr }) => expr), ...queries].flatMap(metricsIn))
-    const own = [...reported].filter((name) => !/^headwater_(\w+er_)?(nodejs|process)_/.test(name))
+    const own = [...reported].filter((name) => !/^headwater_(\w+(er|ks)_)?(nodejs|process)_/.test(name))
     for (const prefix of ['headwater_poller_', 'headwater_materializer_'])
       expect(own.filter((name) => name.startsWith(prefix)).length, prefix).toBeGreaterThan(10)
     expect(own.length).toBeGreaterThan(40)

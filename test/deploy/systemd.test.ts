@@ -36,6 +36,7 @@ describe('systemd', () => {
       'headwater-materializer.service',
       'headwater-poller.service',
       'headwater-retrieval.service',
+      'headwater-webhooks.service',
     ])
     for (const name of units) {
       const unit = entries(text(`${FOLDER}/${name}`))

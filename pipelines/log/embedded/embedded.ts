@@ -5,7 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pause } from '../../pause.js'
 import type { Logger } from '../../logger.js'
 import { RETENTION_MS, TOPICS, type EventLog, type Lease, type LogRecord, type Topic } from '../port.js'
-import { isBusy, RecordFile } from './record-file.js'
+import { RecordFile } from './record-file.js'
+import { isBusy } from './sqlite.js'
 
 /** The polling interval of `wait`. A process that waits uses 3 % of a core; with 15 ms it would be 2 %, and blocks 10 ms later. */
 const WAIT_STEP_MS = 5

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
-import { DatabaseSync, type DatabaseSyncInstance, type StatementSyncInstance } from '@photostructure/sqlite'
 import { coded, StartRefused } from '../../errors.js'
 import type { LogRecord } from '../port.js'
+import { isBusy, Sqlite } from './sqlite.js'
 
 /** "HWlg": distinguishes a file of the log from other SQLite databases. */
 const APPLICATION_ID = 0x48_57_6c_67
@@ -13,8 +13,6 @@ const PAGE_BYTES = 16_384
 const WAL_BYTES = 64 * 2 ** 20
 /** Expired records that an append drops in addition to twice its own: a backlog shrinks, and no append takes long. */
 const DROP_PER_APPEND = 16
-/** SQLite's primary result codes. */
-const [BUSY, LOCKED, PROTOCOL] = [5, 6, 15]
 
 /** FULL: a commit is durable when it returns. NORMAL: a power failure may lose the latest commits, and nothing else. */
 export type Synchronous = 'FULL' | 'NORMAL'
@@ -47,18 +45,12 @@ const READ = `
 /** Thrown for a file that is not a file of the log, or that a later version wrote. A restart does not help. */
 export class LogFormatError extends coded('HW_LOG_FORMAT', StartRefused) {}
 
-/** Returns whether an error means that another connection holds a lock, so that the same call may succeed later. */
-export function isBusy(error: unknown): boolean {
-  if (!(error instanceof Error && 'errcode' in error)) return false
-  return [BUSY, LOCKED, PROTOCOL].includes(Number(error.errcode) & 0xff)
-}
-
 /**
  * Locks an empty file for this process with SQLite's write lock, until it is released or the process ends in any way. Writes
  * nothing to the file. @returns a function that releases it; undefined if another process holds it.
  */
 export function holdFile(path: string): (() => void) | undefined {
-  const db = new DatabaseSync(path, { timeout: 0 })
+  const db = new Sqlite(path)
   try {
     db.exec('BEGIN IMMEDIATE')
   } catch (error) {
@@ -78,19 +70,18 @@ export function holdFile(path: string): (() => void) | undefined {
  */
 export class RecordFile {
   readonly path: string
-  readonly #db: DatabaseSyncInstance
-  readonly #statements = new Map<string, StatementSyncInstance>()
+  readonly #db: Sqlite
 
   /** Opens the file, and creates it if it is missing. @throws LogFormatError for a file that this version cannot read. */
   constructor(path: string, synchronous: Synchronous = 'FULL') {
     this.path = path
-    this.#db = new DatabaseSync(path, { timeout: 0 })
+    this.#db = new Sqlite(path)
     try {
       this.#refuseOther()
       this.#db.exec(pragmas(synchronous))
-      if (this.#pragma('user_version') === 0)
+      if (this.#db.pragma('user_version') === 0)
         this.write(() => {
-          if (this.#pragma('user_version') === 0) this.#db.exec(SCHEMA)
+          if (this.#db.pragma('user_version') === 0) this.#db.exec(SCHEMA)
         })
     } catch (error) {
       this.#db.close()
@@ -106,18 +97,9 @@ export class RecordFile {
     return this.#number('SELECT min(position) AS n FROM records')
   }
 
-  /** Runs an action in a write transaction. Its writes are committed when this returns, and rolled back if it throws. */
+  /** Runs an action in a write transaction, see `Sqlite.write`. */
   write<T>(action: () => T): T {
-    this.#db.exec('BEGIN IMMEDIATE')
-    try {
-      const result = action()
-      this.#db.exec('COMMIT')
-      return result
-    } catch (error) {
-      // After some errors SQLite has already rolled back.
-      if (this.#db.isTransaction) this.#db.exec('ROLLBACK')
-      throw error
-    }
+    return this.#db.write(action)
   }
 
   /** Takes the write lock until `close`. No other connection can write, and writes of this one are never committed. */
@@ -127,24 +109,25 @@ export class RecordFile {
 
   /** Inserts a record. Call only within `write`. */
   insert(position: number, time: number, value: Uint8Array): void {
-    this.#prepared('INSERT INTO records VALUES (?, ?, ?)').run(position, time, value)
+    this.#db.prepared('INSERT INTO records VALUES (?, ?, ?)').run(position, time, value)
   }
 
   /** Drops a bounded number of the oldest records if they are older than `before`, never the newest. Call only within `write`. */
   dropExpired(before: number, appended: number): void {
     if (!Number.isFinite(before)) return
-    const oldest = this.#prepared('SELECT position, time FROM records ORDER BY position LIMIT ?').all(
-      2 * appended + DROP_PER_APPEND,
-    ) as { position: number; time: number }[]
+    const oldest = this.#db
+      .prepared('SELECT position, time FROM records ORDER BY position LIMIT ?')
+      .all(2 * appended + DROP_PER_APPEND) as { position: number; time: number }[]
     const { last } = this
     const end = oldest.findIndex(({ position, time }) => time >= before || position === last)
     const expired = oldest.slice(0, end < 0 ? oldest.length : end).at(-1)
-    if (expired !== undefined) this.#prepared('DELETE FROM records WHERE position <= ?').run(expired.position)
+    if (expired !== undefined)
+      this.#db.prepared('DELETE FROM records WHERE position <= ?').run(expired.position)
   }
 
   /** Returns up to `limit` records and about `maxBytes`, but at least one record if there is one. */
   read(position: number, limit: number, maxBytes: number): LogRecord[] {
-    return this.#prepared(READ).all(position, limit, Math.max(1, maxBytes)) as LogRecord[]
+    return this.#db.prepared(READ).all(position, limit, Math.max(1, maxBytes)) as LogRecord[]
   }
 
   committed(consumer: string): number {
@@ -153,7 +136,7 @@ export class RecordFile {
 
   /** Stores the position of a consumer. Call only within `write`. */
   commit(consumer: string, position: number): void {
-    this.#prepared('INSERT OR REPLACE INTO consumers VALUES (?, ?)').run(consumer, position)
+    this.#db.prepared('INSERT OR REPLACE INTO consumers VALUES (?, ?)').run(consumer, position)
   }
 
   /**
@@ -164,18 +147,18 @@ export class RecordFile {
     const size = this.#walBytes()
     if (size < WAL_BYTES) return size
     // While readers need it, this returns a row that says so, and does not throw.
-    this.#db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()
+    this.#db.prepared('PRAGMA wal_checkpoint(TRUNCATE)').get()
     return this.#walBytes()
   }
 
   close(): void {
-    if (this.#db.isOpen) this.#db.close()
+    this.#db.close()
   }
 
   #refuseOther(): void {
     // Read first: another process may be writing all three, in one transaction.
     const isEmpty = this.#number('SELECT count(*) AS n FROM sqlite_schema') === 0
-    const [id, format] = [this.#pragma('application_id'), this.#pragma('user_version')]
+    const [id, format] = [this.#db.pragma('application_id'), this.#db.pragma('user_version')]
     if (!isEmpty && id !== APPLICATION_ID)
       throw new LogFormatError(
         `${this.path} is a database, but not a file of the event log: set another folder`,
@@ -191,21 +174,8 @@ export class RecordFile {
     return statSync(`${this.path}-wal`, { throwIfNoEntry: false })?.size ?? 0
   }
 
-  #pragma(name: string): number {
-    const row = this.#db.prepare(`PRAGMA ${name}`).get() as Record<string, number>
-    return row[name] ?? 0
-  }
-
   #number(sql: string, ...parameters: string[]): number | undefined {
-    const row = this.#prepared(sql).get(...parameters) as { n: number | null } | undefined
+    const row = this.#db.prepared(sql).get(...parameters) as { n: number | null } | undefined
     return row?.n ?? undefined
-  }
-
-  #prepared(sql: string): StatementSyncInstance {
-    const cached = this.#statements.get(sql)
-    if (cached !== undefined) return cached
-    const statement = this.#db.prepare(sql)
-    this.#statements.set(sql, statement)
-    return statement
   }
 }

@@ -20,8 +20,12 @@ const CHUNK = 16
 const ALWAYS = 50
 /** The number of blocks written at once. */
 const BATCH = 50
+
+/** The event that a head was made from. */
+type HeadEvent = Pick<Head, 'position' | 'epoch' | 'sequence' | 'tipHeight' | 'tipHash'>
+
 /** Returns an error if the log does not contain the event that a head was made from; undefined if it does. */
-export async function lostHead(log: EventLog, head: Head): Promise<LogShrank | undefined> {
+export async function lostHead(log: EventLog, head: HeadEvent): Promise<LogShrank | undefined> {
   const offset = offsetOf(head.position)
   const [record] = await log.read('chain', offset, 1)
   const event = record?.position === offset ? readableEvent(record) : undefined
@@ -37,7 +41,7 @@ export async function assertContains(log: EventLog, head: Head): Promise<void> {
   if (lost !== undefined) throw lost
 }
 
-function isEventOf({ epoch, sequence, generation, event }: ChainEvent, head: Head): boolean {
+function isEventOf({ epoch, sequence, generation, event }: ChainEvent, head: HeadEvent): boolean {
   if (epoch !== head.epoch || sequence !== head.sequence) return false
   if (generation !== generationOf(head.position)) return false
   if (event.case === 'blockConnected') return hexOf(event.value.hash) === head.tipHash

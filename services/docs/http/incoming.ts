@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { addressBytes, type Origin } from '../../access/client-address.js'
+import type { Origin } from '../../access/client-address.js'
+import { addressBytes } from '../../access/ip-address.js'
 import { Refusal } from './reply.js'
 
 /** The maximum length of a URL, in characters. Those that have a meaning have some hundreds at most. */

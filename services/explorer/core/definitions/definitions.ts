@@ -1,5 +1,5 @@
 import type { Logger } from '../../../../pipelines/logger.js'
-import { DefinitionFile } from './file.js'
+import { DefinitionFile } from '../../../process/definition-file.js'
 import { Labels, parseLabels } from './labels.js'
 import { MiningPools, parseMiningPools } from './mining-pools.js'
 

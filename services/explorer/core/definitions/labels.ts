@@ -1,7 +1,7 @@
 import { decodeAddress } from '../../../../pipelines/chain/address.js'
 import { NETWORKS } from '../../../../pipelines/chain/networks.js'
 import { scriptHash } from '../../../../pipelines/chain/script.js'
-import { DefinitionFileError } from './file.js'
+import { DefinitionFileError } from '../../../process/definition-file.js'
 
 /** A label that the operator has given to an address. */
 export interface Label {

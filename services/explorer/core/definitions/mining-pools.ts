@@ -1,15 +1,8 @@
-import {
-  findNodeAtLocation,
-  getNodeValue,
-  type Node,
-  parseTree,
-  type ParseError,
-  printParseErrorCode,
-} from 'jsonc-parser'
+import { findNodeAtLocation, getNodeValue, type Node } from 'jsonc-parser'
 import { LRUCache } from 'lru-cache'
 import { decodePayouts } from '../../../../pipelines/chain/columns/payouts.js'
 import { scriptHash } from '../../../../pipelines/chain/script.js'
-import { DefinitionFileError, lineAt } from './file.js'
+import { DefinitionFileError, lineAt, parseArray } from '../../../process/definition-file.js'
 import { isWebUrl, scriptsOf } from './labels.js'
 
 /** A mining pool, recognised by the addresses that its coinbases pay and by the tags in their scripts. */
@@ -99,17 +92,8 @@ interface WrittenPool extends Omit<MiningPool, 'slug'> {
  * @throws DefinitionFileError.
  */
 export function parseMiningPools(text: string): MiningPools {
-  const errors: ParseError[] = []
-  const root = parseTree(text, errors, { allowTrailingComma: false, disallowComments: true })
-  const [error] = errors
-  if (error !== undefined)
-    throw new DefinitionFileError(
-      lineAt(text, error.offset),
-      `is not JSON: ${printParseErrorCode(error.error)}`,
-    )
-  if (root?.type !== 'array') throw new DefinitionFileError(1, 'must be an array of pools')
   const labels = new Set<string>()
-  const pools = (root.children ?? []).map((node) => {
+  const pools = parseArray(text, 'pools').map((node) => {
     const pool = poolOf(node, text)
     const label = pool.slug === undefined ? `pool ${pool.name}` : `slug ${pool.slug}`
     if (labels.has(label))

@@ -1,6 +1,7 @@
 import type { DescMessage, DescMethod, Message } from '@bufbuild/protobuf'
 import { ReadsService, type SubscribeRequest } from '../../../../proto/gen/headwater/reads/v1/reads_pb.js'
-import { addressBytes, type Origin } from '../../../access/client-address.js'
+import type { Origin } from '../../../access/client-address.js'
+import { addressBytes } from '../../../access/ip-address.js'
 import { bytesOf } from '../../../rpc/definition.js'
 import { RpcError } from '../../../rpc/error.js'
 import type { Call, RpcService } from '../../../rpc/handlers.js'

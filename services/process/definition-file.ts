@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import { readFile, stat } from 'node:fs/promises'
-import { coded, codeOf } from '../../../../pipelines/errors.js'
-import type { Logger } from '../../../../pipelines/logger.js'
+import { type Node, parseTree, type ParseError, printParseErrorCode } from 'jsonc-parser'
+import { coded, codeOf } from '../../pipelines/errors.js'
+import type { Logger } from '../../pipelines/logger.js'
 
 /** An error in a definitions file, with its line (from 1). */
 export class DefinitionFileError extends coded('HW_DEFINITIONS_INVALID') {
@@ -112,4 +113,18 @@ function textOf(bytes: Buffer): string {
 /** Returns the line of an offset in a text, from 1. */
 export function lineAt(text: string, offset: number): number {
   return text.slice(0, offset).split('\n').length
+}
+
+/** Parses a JSON array. @param what names its items in errors. @returns its items. @throws DefinitionFileError. */
+export function parseArray(text: string, what: string): Node[] {
+  const errors: ParseError[] = []
+  const root = parseTree(text, errors, { allowTrailingComma: false, disallowComments: true })
+  const [error] = errors
+  if (error !== undefined)
+    throw new DefinitionFileError(
+      lineAt(text, error.offset),
+      `is not JSON: ${printParseErrorCode(error.error)}`,
+    )
+  if (root?.type !== 'array') throw new DefinitionFileError(1, `must be an array of ${what}`)
+  return root.children ?? []
 }
