@@ -1,3 +1,5 @@
+import mempoolJS from '@mempool/mempool.js'
+import type { WebSocket } from 'ws'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { BITCOIN_REGTEST } from '../../pipelines/chain/networks.js'
 import { type Simnode, startSimnode } from '../../services/simnode/node.js'
@@ -5,9 +7,27 @@ import { callNode } from '../harness/follow-node.js'
 import { naiveBlocks, type NaiveMempoolTx } from '../harness/naive-fees.js'
 import { baseUnits } from '../harness/node-json.js'
 import { Pipeline } from '../harness/pipeline.js'
+import { until } from '../harness/until.js'
 
 /** The virtual size that a projected block leaves for header and coinbase. */
 const RESERVED_VSIZE = 1_000
+
+interface Extended {
+  readonly id: string
+  readonly height: number
+  readonly extras: Readonly<Record<string, unknown>>
+}
+
+/** The transactions of a projected block, or their changes; the first element of each is its txid. */
+interface Projected {
+  readonly blockTransactions?: readonly [string][]
+  readonly delta?: { readonly added: readonly [string][]; readonly removed: readonly string[] }
+}
+
+interface Summary {
+  readonly txid: string
+  readonly rate: number
+}
 
 interface Entry {
   readonly vsize: number
@@ -152,5 +172,382 @@ describe("mempool.space's API", () => {
         'expectedBlocks',
       ].sort(),
     )
+  })
+
+  interface Stats {
+    readonly totalfee: number
+    readonly ins: number
+    readonly outs: number
+    readonly total_out: number
+    readonly swtxs: number
+    readonly swtotal_size: number
+    readonly swtotal_weight: number
+    readonly subsidy: number
+  }
+
+  it('has blocks with the figures of getblockstats', async () => {
+    const blocks = (await get('/blocks')) as Extended[]
+    expect(blocks.map(({ height }) => height)).toEqual(
+      Array.from({ length: 15 }, (_, index) => node.chain.tip.height - index),
+    )
+    expect(((await get('/blocks/20')) as Extended[]).slice(0, 2)).toMatchObject([
+      { height: 20 },
+      { height: 19 },
+    ])
+    for (const block of blocks.slice(0, 5)) {
+      const stats = await callNode<Stats>(node, 'getblockstats', block.height)
+      // These figures are compared with recorded ones of Bitcoin Core elsewhere.
+      const own = (await pipeline.get(`/block/${String(block.height)}/stats`)).body
+      const percentiles = own.fee_rate_percentiles as Record<string, string>
+      const header = await callNode<string>(node, 'getblockheader', block.id, false)
+      const [coinbase] = node.chain.read(node.chain.at(block.height)!).txs
+      expect(block.extras).toMatchObject({
+        header,
+        totalFees: stats.totalfee,
+        avgFee: Number(own.average_fee),
+        avgFeeRate: Number(own.average_fee_rate),
+        medianFee: Number(percentiles['p50']),
+        medianFeeAmt: Number(own.median_fee),
+        feeRange: [own.min_fee_rate, ...Object.values(percentiles), own.max_fee_rate].map(Number),
+        reward: stats.subsidy + stats.totalfee,
+        totalInputs: stats.ins,
+        totalOutputs: stats.outs,
+        totalOutputAmt: stats.total_out,
+        totalInputAmt: stats.total_out + stats.totalfee,
+        segwitTotalTxs: stats.swtxs,
+        segwitTotalSize: stats.swtotal_size,
+        segwitTotalWeight: stats.swtotal_weight,
+        utxoSetChange: own.utxo_increase,
+        coinbaseRaw: coinbase!.inputs[0]!.scriptSig.toString('hex'),
+      })
+      expect(await get(`/block/${block.id}`)).toEqual(block)
+    }
+    expect(await get('/blocks-bulk/3/5')).toMatchObject([{ height: 3 }, { height: 4 }, { height: 5 }])
+    expect((await fetched('/blocks-bulk/5/3')).status).toBe(400)
+    expect((await fetched(`/block/${'ab'.repeat(32)}`)).status).toBe(404)
+  })
+
+  it('has the summary of a block, with effective rates among its transactions', async () => {
+    const { id } = ((await get('/blocks')) as Extended[])[0]!
+    const { txs } = node.chain.read(node.chain.tip)
+    const summary = (await get(`/block/${id}/summary`)) as Summary[]
+    expect(summary.map(({ txid }) => txid)).toEqual(txs.map(({ txid }) => txid))
+    const entries = await Promise.all(
+      txs.map(({ txid }) =>
+        callNode<{ weight: number; fee?: number; vin: { txid: string }[] }>(
+          node,
+          'getrawtransaction',
+          txid,
+          2,
+        ),
+      ),
+    )
+    const own = new Set(txs.map(({ txid }) => txid))
+    const [, ...paying] = entries.map(({ weight, fee, vin }, index): NaiveMempoolTx => {
+      const depends = [...new Set(vin.map(({ txid }) => txid).filter((txid) => own.has(txid)))]
+      return {
+        txid: txs[index]!.txid,
+        fee: baseUnits(fee ?? 0),
+        weight,
+        vsize: Math.ceil(weight / 4),
+        depends,
+      }
+    })
+    const [packages] = naiveBlocks(paying, Number.POSITIVE_INFINITY, 1)
+    for (const [index, tx] of paying.entries()) {
+      const { fee, vsize } = packages!.packages.get(tx.txid)!
+      const item = summary[index + 1]!
+      const value = txs[index + 1]!.outputs.reduce((sum, output) => sum + output.value, 0n)
+      expect(item).toMatchObject({
+        txid: tx.txid,
+        fee: Number(tx.fee),
+        vsize: tx.weight / 4,
+        value: Number(value),
+      })
+      expect(item.rate).toBeCloseTo(Number(fee) / vsize, 9)
+      expect(await get(`/block/${id}/tx/${tx.txid}/summary`)).toEqual(item)
+      if (index > 2) break
+    }
+    expect((await fetched(`/block/${id}/tx/${'ab'.repeat(32)}/summary`)).status).toBe(404)
+  })
+
+  it('has what miners earned, and in steps of time', async () => {
+    const stats = await Promise.all(
+      Array.from({ length: node.chain.tip.height + 1 }, (_, height) =>
+        callNode<Stats & { txs: number; time: number; height: number }>(node, 'getblockstats', height),
+      ),
+    )
+    const sum = (of: readonly number[]): number => of.reduce((total, each) => total + each, 0)
+    const newest = stats.slice(-7)
+    expect(await get('/mining/reward-stats/7')).toEqual({
+      startBlock: node.chain.tip.height - 6,
+      endBlock: node.chain.tip.height,
+      totalReward: String(sum(newest.map(({ subsidy, totalfee }) => subsidy + totalfee))),
+      totalFee: String(sum(newest.map(({ totalfee }) => totalfee))),
+      totalTx: String(sum(newest.map(({ txs }) => txs))),
+    })
+    const days = new Map<number, typeof stats>()
+    for (const each of stats) {
+      const day = Math.floor(each.time / 86_400)
+      days.set(day, [...(days.get(day) ?? []), each])
+    }
+    const expected = [...days]
+      .sort(([one], [other]) => one - other)
+      .map(([, of]) => ({
+        avgHeight: Math.round(sum(of.map(({ height }) => height)) / of.length),
+        avgFees: Math.round(sum(of.map(({ totalfee }) => totalfee)) / of.length),
+      }))
+    const points = (await get('/mining/blocks/fees/all')) as { avgHeight: number; avgFees: number }[]
+    expect(points).toHaveLength(expected.length)
+    for (const [index, point] of points.entries()) {
+      // Halves are rounded to the even number there.
+      expect(Math.abs(point.avgHeight - expected[index]!.avgHeight)).toBeLessThanOrEqual(1)
+      expect(Math.abs(point.avgFees - expected[index]!.avgFees)).toBeLessThanOrEqual(1)
+    }
+    for (const path of ['rewards', 'fee-rates', 'sizes-weights'])
+      expect((await fetched(`/mining/blocks/${path}/24h`)).status).toBe(200)
+    expect((await fetched('/mining/blocks/fees/2h')).status).toBe(400)
+    const { time, height } = stats[10]!
+    const last = stats.findLast((each) => each.time <= time)!
+    expect(await get(`/mining/blocks/timestamp/${String(time)}`)).toMatchObject({
+      height: stats.filter((each) => each.time === last.time).at(-1)!.height,
+      timestamp: new Date(time * 1_000).toISOString(),
+    })
+    expect(height).toBe(10)
+  })
+
+  it('has mining pools, their blocks and their hashrates', async () => {
+    const ranking = (await get('/mining/pools/all')) as { blockCount: number }
+    const { blockCount } = ranking
+    expect(blockCount).toBe(node.chain.tip.height + 1)
+    // The test has no file of mining pools.
+    expect(ranking).toMatchObject({ pools: [{ slug: 'unknown', blockCount, rank: 1 }] })
+    expect(await get('/mining/pool/unknown')).toMatchObject({
+      blockCount: { all: blockCount },
+      blockShare: { all: 1 },
+    })
+    expect(((await get('/mining/pool/unknown/blocks/5')) as Extended[]).map(({ height }) => height)).toEqual([
+      4, 3, 2, 1, 0,
+    ])
+    expect((await fetched('/mining/pool/other')).status).toBe(404)
+    expect(await get('/mining/pools')).toEqual([{ name: 'Unknown', slug: 'unknown', unique_id: 0 }])
+    expect(await get('/mining/difficulty-adjustments')).toMatchObject([
+      [expect.any(Number), 0, expect.any(Number), 1],
+    ])
+    const { currentDifficulty } = (await get('/mining/hashrate/1w')) as { currentDifficulty: number }
+    // The node prints fewer digits.
+    expect(currentDifficulty / (await callNode<number>(node, 'getdifficulty'))).toBeCloseTo(1, 9)
+  })
+
+  it('answers every function of mempool.js', async () => {
+    const { bitcoin } = mempoolJS({ hostname: new URL(pipeline.esploraUrl).host, protocol: 'http' })
+    const { addresses, blocks, difficulty, fees, mempool: pool, transactions } = bitcoin
+    const { txs } = node.chain.read(node.chain.tip)
+    const [hash, height] = [node.chain.tip.hash, node.chain.tip.height]
+    const txid = txs[1]!.txid
+    const address = (await transactions.getTx({ txid })).vout
+      .map((each) => each.scriptpubkey_address)
+      .find((each) => each !== undefined)!
+    const [unconfirmed] = await mempool()
+    const answers = {
+      address: await addresses.getAddress({ address }),
+      addressTxs: await addresses.getAddressTxs({ address }),
+      addressTxsAfter: await addresses.getAddressTxs({ address, after_txid: txid }),
+      addressChain: await addresses.getAddressTxsChain({ address }),
+      addressMempool: await addresses.getAddressTxsMempool({ address }),
+      utxo: await addresses.getAddressTxsUtxo({ address }),
+      block: await blocks.getBlock({ hash }),
+      blocks: await blocks.getBlocks({ start_height: height }),
+      blocksOfNoHeight: await blocks.getBlocks({}),
+      status: await blocks.getBlockStatus({ hash }),
+      blockTxs: await blocks.getBlockTxs({ hash, start_index: 0 }),
+      blockTxids: await blocks.getBlockTxids({ hash }),
+      blockTxid: await blocks.getBlockTxid({ hash, index: 1 }),
+      blockRaw: await blocks.getBlockRaw({ hash }),
+      blockHeader: await blocks.getBlockHeader({ hash }),
+      blockHeight: await blocks.getBlockHeight({ height }),
+      tipHash: await blocks.getBlocksTipHash(),
+      tipHeight: await blocks.getBlocksTipHeight(),
+      adjustment: await difficulty.getDifficultyAdjustment(),
+      hashrate: await difficulty.getHashrate({ interval: '1w' }),
+      recommended: await fees.getFeesRecommended(),
+      mempoolBlocks: await fees.getFeesMempoolBlocks(),
+      cpfp: await fees.getCPFP({ txid: unconfirmed!.txid }),
+      mempool: await pool.getMempool(),
+      mempoolTxids: await pool.getMempoolTxids(),
+      recent: await pool.getMempoolRecent(),
+      tx: await transactions.getTx({ txid }),
+      txStatus: await transactions.getTxStatus({ txid }),
+      hex: await transactions.getTxHex({ txid }),
+      raw: await transactions.getTxRaw({ txid }),
+      proof: await transactions.getTxMerkleProof({ txid }),
+      blockProof: await transactions.getTxMerkleBlockProof({ txid }),
+      outspend: await transactions.getTxOutspend({ txid, vout: 0 }),
+      outspends: await transactions.getTxOutspends({ txid }),
+    }
+    expect(answers).toMatchObject({
+      address: { address },
+      block: { id: hash, extras: { pool: { slug: 'unknown' } } },
+      status: { in_best_chain: true, height },
+      blockTxids: txs.map((each) => each.txid),
+      blockTxid: txid,
+      blockHeight: hash,
+      tipHash: hash,
+      tipHeight: height,
+      tx: { txid, status: { confirmed: true, block_hash: hash } },
+      mempool: { count: node.simulation.mempool.size },
+    })
+    expect(answers.blocks).toEqual(answers.blocksOfNoHeight)
+    // Sending is not enabled in this test.
+    await expect(transactions.postTx({ txhex: '00' })).rejects.toMatchObject({ response: { status: 403 } })
+    await expect(bitcoin.lightning.getNetworkStats()).rejects.toMatchObject({ response: { status: 404 } })
+  })
+
+  describe('its WebSocket', () => {
+    const sockets: WebSocket[] = []
+    const txids = (): string[] => [...node.simulation.mempool.entries()].map(({ tx }) => tx.txid)
+    afterAll(() => {
+      for (const socket of sockets) socket.close()
+    })
+
+    /** Opens a connection of mempool.js that collects the fields of all messages. */
+    async function connect() {
+      const { websocket } = mempoolJS({
+        hostname: new URL(pipeline.esploraUrl).host,
+        protocol: 'http',
+      }).bitcoin
+      const ws: unknown = websocket.wsInit()
+      const raw = ws as WebSocket
+      sockets.push(raw)
+      const messages: Record<string, unknown>[] = []
+      raw.on('message', (data: Buffer) =>
+        messages.push(JSON.parse(data.toString()) as Record<string, unknown>),
+      )
+      const field = (name: string): Promise<unknown> => {
+        const has = (): boolean => messages.some((message) => name in message)
+        return until(`a message has ${name}`, () => Promise.resolve(has())).then(
+          () => messages.findLast((message) => name in message)?.[name],
+        )
+      }
+      await field('blocks')
+      return { websocket, ws: ws as never, raw, messages, field }
+    }
+
+    it('sends everything at the start, and what is wanted at each change', async () => {
+      const { websocket, ws, messages, field } = await connect()
+      const [first] = messages
+      expect(Object.keys(first!)).toEqual(
+        expect.arrayContaining([
+          'mempoolInfo',
+          'blocks',
+          'mempool-blocks',
+          'transactions',
+          'fees',
+          'da',
+          'backendInfo',
+        ]),
+      )
+      expect(first!['blocks']).toEqual([...((await get('/blocks')) as Extended[]).slice(0, 8)].reverse())
+      expect(first!['mempool-blocks']).toEqual(await get('/fees/mempool-blocks'))
+      expect(first!['mempoolInfo']).toMatchObject({ size: node.simulation.mempool.size })
+      messages.length = 0
+      websocket.wsWantData(ws, ['blocks', 'stats', 'mempool-blocks'])
+      await field('mempoolInfo')
+      messages.length = 0
+      node.simulation.enter(3)
+      await pipeline.level()
+      await until('the new size is sent', () =>
+        Promise.resolve(
+          messages.some(
+            ({ mempoolInfo }) =>
+              (mempoolInfo as { size?: number } | undefined)?.size === node.simulation.mempool.size,
+          ),
+        ),
+      )
+      const mined = node.simulation.mine()
+      await pipeline.level()
+      expect(await field('block')).toMatchObject({
+        id: mined.hash,
+        extras: { totalFees: expect.any(Number) },
+      })
+      websocket.wsStopData(ws)
+    })
+
+    it('follows transactions and addresses from the mempool into a block, and out of a disconnected one', async () => {
+      const { websocket, ws, raw, messages, field } = await connect()
+      node.simulation.enter(6)
+      await pipeline.level()
+      await pipeline.level({ tip: node.chain.tip.hash, mempoolSize: node.simulation.mempool.size })
+      const [txid] = txids()
+      const tx = (await (await fetch(`${pipeline.esploraUrl}/tx/${txid!}`)).json()) as {
+        vout: { scriptpubkey_address?: string; scriptpubkey: string }[]
+      }
+      const { scriptpubkey_address: address, scriptpubkey } = tx.vout.find(
+        (each) => each.scriptpubkey_address !== undefined,
+      )!
+      websocket.wsTrackTransaction(ws, txid!)
+      expect(await field('txPosition')).toMatchObject({ txid, position: { block: 0 } })
+      websocket.wsTrackAddress(ws, address!)
+      websocket.wsTrackAddresses(ws, [address!])
+      raw.send(
+        JSON.stringify({
+          'track-scriptpubkeys': [scriptpubkey],
+          'track-mempool-txids': true,
+          'track-mempool': true,
+        }),
+      )
+      websocket.wsTrackMempoolBlock(ws, 0)
+      // All of them first, then what changes.
+      const projected = (): Set<string> => {
+        const known = new Set<string>()
+        for (const message of messages) {
+          const part = message['projected-block-transactions'] as Projected | undefined
+          for (const [id] of [...(part?.blockTransactions ?? []), ...(part?.delta?.added ?? [])])
+            known.add(id)
+          for (const id of part?.delta?.removed ?? []) known.delete(id)
+        }
+        return known
+      }
+      await until('the projected block is that of the mempool', () => {
+        const known = projected()
+        return Promise.resolve(known.size === txids().length && txids().every((id) => known.has(id)))
+      })
+      raw.send(JSON.stringify({ action: 'ping' }))
+      expect(await field('pong')).toBe(true)
+      node.simulation.mine()
+      await pipeline.level()
+      expect(await field('txConfirmed')).toBe(txid)
+      expect(await field('block-transactions')).toMatchObject([{ txid, status: { confirmed: true } }])
+      expect(await field('multi-address-transactions')).toMatchObject({
+        [address!]: { confirmed: [{ txid }] },
+      })
+      expect(await field('multi-scriptpubkey-transactions')).toMatchObject({
+        [scriptpubkey]: { confirmed: [{ txid }] },
+      })
+      expect(((await field('mempool-txids')) as { mined: string[] }).mined).toContain(txid)
+      messages.length = 0
+      node.simulation.reorg(1)
+      await pipeline.level()
+      // It is in the other branch, or in the mempool again.
+      const isBack = (message: Record<string, unknown>): boolean =>
+        'address-transactions' in message || 'txConfirmed' in message
+      await until('the transaction has moved', () => Promise.resolve(messages.some(isBack)))
+      websocket.wsStopTrackingTransaction(ws)
+      websocket.wsStopTrackingAddress(ws)
+      websocket.wsStopTrackingAddresses(ws)
+      websocket.wsStopTrackingMempoolBlock(ws)
+    })
+
+    it('refuses what is too much, and what is no message', async () => {
+      const { raw, field } = await connect()
+      raw.send(JSON.stringify({ 'track-txs': Array.from({ length: 101 }, () => 'ab'.repeat(32)) }))
+      expect(await field('track-txs-error')).toMatch(/too many txids/)
+      await until('it is closed', () => Promise.resolve(raw.readyState === raw.CLOSED))
+      const other = (await connect()).raw
+      other.send('no JSON')
+      await until('it is closed', () => Promise.resolve(other.readyState === other.CLOSED))
+      const plain = await fetch(`${pipeline.esploraUrl}/api/v1/ws`)
+      expect(plain.status).toBe(426)
+    })
   })
 })

@@ -36,7 +36,7 @@ export const TERMS: readonly Term[] = [
     allowed: [
       // Of miners.
       /\bmining pools?\b|\bpools?[ '’]*(s )?(file|tag|name|payout|distribution|slug)\w*|\bAnt Pool\b/gi,
-      /\bpools-v2\b|[\w./-]*pools\.(json|js|ts)\b|#pools\b|\bPOOLS_FILE\b|\bMiningPools?( pools)?\b|\/pools\b|"pools"/g,
+      /\bpools-v2\b|[\w./-]*pools\.(json|js|ts)\b|#pools\b|\bPOOLS_FILE\b|\bMiningPools?( pools)?\b|\/mining(\/hashrate)?\/pools?\b|"pools"/g,
       // Of connections, threads or brokers, and an option of vitest.
       /\b(connection|thread|worker|node|restricted|broker) pools?\b|\bpool(-name| of (connections|threads))\b/gi,
       /^pools?$/g,

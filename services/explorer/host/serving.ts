@@ -66,12 +66,15 @@ function esploraOf(core: Core, options: ExplorerOptions, metrics: Metrics): List
   const { reader, defect } = core
   const limit = new RequestLimit(limitOf('esplora', options.esploraRateLimitPerMinute, options))
   const answers = new ReadAnswers(reader, limit, 'esplora ')
-  const faces = [esploraFace(core, answers)]
+  const face = esploraFace(core, answers)
+  const faces = [face]
   const dispatcher = new Dispatcher({ faces, reader, answers, defect })
   return new NodeServer(
     {
       answer: (request) => dispatcher.answer(request),
       ready: (url, head) => dispatcher.ready(url, head),
+      refusal: (request) => dispatcher.socketRefusal(request),
+      sockets: face.sockets,
       observe: (path, answer, seconds) => {
         metrics.observe(answer.route ?? ESPLORA + dispatcher.patternOf(path), answer, seconds)
       },

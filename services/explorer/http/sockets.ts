@@ -1,7 +1,7 @@
 import type { Origin } from '../../access/client-address.js'
 
-/** A WebSocket connection of a protocol. */
-export interface Socket {
+/** A WebSocket connection of a protocol, at any server. */
+export interface PlainSocket {
   /** The chosen protocol; empty if the client offered none that is known. */
   readonly protocol: string
   /** Sends a message. Resolves when the client has room for the next message, or has disconnected. */
@@ -11,10 +11,14 @@ export interface Socket {
    * @returns false if the client has disconnected, or is disconnected because too much waits for it.
    */
   sendAll(texts: readonly string[]): boolean
+  close(code: number, reason: string): void
+}
+
+/** A WebSocket connection at a server that publishes messages. */
+export interface Socket extends PlainSocket {
   /** Adds the connection to the receivers of messages that are published under a name. */
   subscribe(name: string): void
   unsubscribe(name: string): void
-  close(code: number, reason: string): void
 }
 
 /** The handlers of a protocol for a connection. */
@@ -32,11 +36,11 @@ export interface SocketSizes {
 }
 
 /** A protocol of WebSocket connections. */
-export interface SocketProtocol {
+export interface SocketProtocol<S extends PlainSocket = Socket> {
   readonly paths: readonly string[]
   /** Returns the protocol to use; empty if none is known. @param offered the header `sec-websocket-protocol`. */
   choose(offered: string): string
   /** Not set: those of the feed. */
   readonly sizes?: SocketSizes
-  open(socket: Socket, origin: Origin): Session
+  open(socket: S, origin: Origin): Session
 }

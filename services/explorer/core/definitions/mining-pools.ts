@@ -7,6 +7,8 @@ import { isWebUrl, scriptsOf } from './labels.js'
 
 /** A mining pool, recognised by the addresses that its coinbases pay and by the tags in their scripts. */
 export interface MiningPool {
+  /** The number in the file; 0 for a pool without one. */
+  readonly id: number
   readonly name: string
   readonly slug: string
   readonly link: string | null
@@ -15,7 +17,14 @@ export interface MiningPool {
 }
 
 /** Stands for the miners of all blocks that belong to no pool of the file. */
-export const UNKNOWN: MiningPool = { name: 'Unknown', slug: 'unknown', link: null, addresses: [], tags: [] }
+export const UNKNOWN: MiningPool = {
+  id: 0,
+  name: 'Unknown',
+  slug: 'unknown',
+  link: null,
+  addresses: [],
+  tags: [],
+}
 
 interface MinedBlock {
   readonly blockHash: string
@@ -45,7 +54,11 @@ export class MiningPools {
     memoMethod: (_hash, _stale, { context }) => this.#find(context),
   })
 
+  /** All pools of the file, in its order. */
+  readonly all: readonly MiningPool[]
+
   constructor(pools: readonly MiningPool[] = []) {
+    this.all = pools
     for (const pool of pools) {
       for (const address of pool.addresses)
         for (const script of scriptsOf(address))
@@ -145,7 +158,9 @@ function poolOf(node: Node, text: string): WrittenPool {
         `${key} must not be ${UNKNOWN.name}: this name is reserved for all other miners`,
       )
   const link = optional('link')
+  const id = field('id')
   return {
+    id: id?.type === 'number' && Number.isSafeInteger(id.value) ? Number(id.value) : 0,
     name,
     slug,
     link: isWebUrl(link) ? link : null,

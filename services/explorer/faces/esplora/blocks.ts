@@ -19,7 +19,8 @@ const NOT_FOUND = 'Block not found'
 
 const args = { hash: text('hash of the block') }
 
-function blockOf(row: BlockRow) {
+/** Returns a block as the API has it. */
+export function blockOf(row: BlockRow) {
   return {
     id: row.hash,
     height: row.height,
@@ -38,7 +39,7 @@ function blockOf(row: BlockRow) {
 }
 
 /** Finds a block of the chain by its hash; a block that a reorganisation has replaced is not found. @throws NotFound. */
-async function blockIn(context: ReadContext, argument: string): Promise<BlockRow> {
+export async function blockIn(context: ReadContext, argument: string): Promise<BlockRow> {
   const { tables, chain, validity } = context
   const match = await findBlock(tables, chain, hashIn(argument))
   if (match?.canonical !== true) throw new NotFound(NOT_FOUND)
@@ -71,16 +72,24 @@ export const tipHash = declareRead({
   },
 })
 
-/** Returns the blocks of the chain from a height downwards. @throws NotFound. */
-async function blocksFrom(context: ReadContext, to: number) {
-  const { chain, tables } = context
-  if (to < 0 || to > chain.height) throw new NotFound(NOT_FOUND, Math.max(0, to))
-  const rows = await blocksBetween(tables.unchecked, Math.max(0, to - BLOCKS + 1), to)
+/** Returns the blocks of the chain between two heights (inclusive), highest first. */
+export async function rowsBetween(
+  { chain, tables }: Pick<ReadContext, 'chain' | 'tables'>,
+  from: number,
+  to: number,
+): Promise<BlockRow[]> {
+  const rows = await blocksBetween(tables.unchecked, from, to)
   // A row may be there twice.
   const visible = new Map(
     rows.filter((row) => chain.blocks.hashAt(row.height) === row.hash).map((row) => [row.height, row]),
   )
-  return [...visible.values()].map(blockOf)
+  return [...visible.values()]
+}
+
+/** Returns the blocks of the chain from a height downwards. @throws NotFound. */
+async function blocksFrom(context: ReadContext, to: number) {
+  if (to < 0 || to > context.chain.height) throw new NotFound(NOT_FOUND, Math.max(0, to))
+  return (await rowsBetween(context, Math.max(0, to - BLOCKS + 1), to)).map(blockOf)
 }
 
 export const blocks = declareRead({

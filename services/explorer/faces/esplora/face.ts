@@ -3,6 +3,7 @@ import type { Encoding } from '../../core/answering/encoding.js'
 import type { Read } from '../../core/reads/read.js'
 import { GET, keptRequest, POST, type Request, urlOf } from '../../http/answer.js'
 import type { ReadAnswers } from '../../http/read-answers.js'
+import type { PlainSocket, SocketProtocol } from '../../http/sockets.js'
 import type { HandlerRoute, HttpFace, ReadRoute } from '../face.js'
 import { ADDRESS_READS, prefixSearch } from './addresses.js'
 import { failedAsText, textAnswer } from './answers.js'
@@ -14,10 +15,15 @@ import { BYTES_FORM, JSON_FORM, TEXT_FORM } from './forms.js'
 import * as mempool from './mempool.js'
 import { outspend, outspends } from './outspends.js'
 import * as transactions from './transactions.js'
-import { validateAddress } from './v1/addresses.js'
-import { difficultyAdjustment } from './v1/difficulty.js'
-import { feesOfBlocks, preciseFees, wholeFees } from './v1/fees.js'
-import { cpfp, transactionTimes } from './v1/transactions.js'
+import { LiveHub } from './v1/live/hub.js'
+import { LiveSession } from './v1/live/session.js'
+import { V1_READS } from './v1/routes.js'
+import { transactionTimes } from './v1/transactions.js'
+
+/** The paths of mempool.space's WebSocket. */
+const LIVE_PATHS = ['/v1/ws', '/ws']
+/** The sizes of its messages, as the reference server bounds them. */
+const LIVE_SIZES = { message: 50_000, backlog: 10_000_000 }
 
 const TEXTS: readonly Read[] = [
   blocks.tipHeight,
@@ -53,17 +59,19 @@ const JSONS: readonly Read[] = [
   mempool.mempoolTxs,
   mempool.mempoolTxsAfter,
   feeEstimates,
-  wholeFees,
-  preciseFees,
-  feesOfBlocks,
-  cpfp,
-  difficultyAdjustment,
-  validateAddress,
+  ...V1_READS,
 ]
 const BODIES: readonly Read[] = [outspendsByTxid, outspendsByOutpoint, ...HISTORY_READS]
 
-/** Returns the face of Esplora's HTTP API, for a listener of its own. Source: `content/explorer-api/esplora.md`. */
-export function esploraFace(core: Core, answers: ReadAnswers): HttpFace {
+/** A face of HTTP with WebSocket protocols for any server. */
+export type EsploraFace = HttpFace & { readonly sockets: readonly SocketProtocol<PlainSocket>[] }
+
+/**
+ * Returns the face of Esplora's HTTP API, with mempool.space's own API below /v1, for a listener of its own. Sources:
+ * `content/explorer-api/esplora.md` and `mempool-space.md` there.
+ */
+export function esploraFace(core: Core, answers: ReadAnswers): EsploraFace {
+  const hub = new LiveHub(core)
   const routes = [
     ...TEXTS.map((read) => routeOf(read, TEXT_FORM)),
     ...BYTES.map((read) => routeOf(read, BYTES_FORM)),
@@ -76,10 +84,25 @@ export function esploraFace(core: Core, answers: ReadAnswers): HttpFace {
       ...BODIES.map((read) => bodyRoute(read, answers)),
       queryRoute(transactionTimes, 'txId[]', answers),
       ...commandRoutes(core.commands),
+      ...LIVE_PATHS.map((pattern) => upgradeRoute(pattern)),
+    ],
+    sockets: [
+      {
+        paths: LIVE_PATHS,
+        choose: (offered) => offered,
+        sizes: LIVE_SIZES,
+        open: (socket) => new LiveSession(core, hub, socket),
+      },
     ],
     failed: failedAsText,
     unknown: (request) => textAnswer(404, `endpoint does not exist "${urlOf(request)}"`),
   }
+}
+
+/** Returns the route of a WebSocket for requests that do not upgrade. */
+function upgradeRoute(pattern: string): HandlerRoute {
+  const handle = () => textAnswer(426, 'Upgrade Required', [['upgrade', 'websocket']])
+  return { pattern, methods: GET, isLimited: true, handle }
 }
 
 function routeOf(read: Read, encoding: Encoding): ReadRoute {

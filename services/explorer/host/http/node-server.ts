@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { Readable } from 'node:stream'
+import type { AddressInfo, Socket } from 'node:net'
+import { type Duplex, Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Origin } from '../../../access/client-address.js'
 import { addressBytes } from '../../../access/ip-address.js'
@@ -10,11 +10,16 @@ import type { ListenAddress, Listener } from '../../faces/face.js'
 import type { Answer, Request, RequestHead } from '../../http/answer.js'
 import { COMMON_HEADERS, commonHeaders } from './answer-headers.js'
 import { Disconnect } from './disconnect.js'
+import type { PlainSocket, SocketProtocol } from '../../http/sockets.js'
+import { NodeSockets } from './node-sockets.js'
 import type { Handlers } from './server.js'
 import { MAX_COPIED_BYTES, WaitingBodies } from './waiting-bodies.js'
 
-/** The handlers of the requests of a server without WebSockets. */
-export type NodeHandlers = Required<Pick<Handlers, 'answer' | 'ready' | 'observe'>>
+/** The handlers of the requests of a server. */
+export type NodeHandlers = Required<Pick<Handlers, 'answer' | 'ready' | 'observe' | 'refusal'>> & {
+  /** The protocols of WebSocket connections, each at paths of its own. */
+  readonly sockets: readonly SocketProtocol<PlainSocket>[]
+}
 
 export interface NodeServerOptions {
   /** The use of the port and its setting, for the error if it is in use. */
@@ -39,6 +44,7 @@ export class NodeServer {
   readonly #handlers: NodeHandlers
   readonly #options: NodeServerOptions
   readonly #waiting = new WaitingBodies()
+  readonly #sockets: NodeSockets
   readonly #server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (req, res) => {
     this.#answer(req, res)
   })
@@ -47,6 +53,12 @@ export class NodeServer {
     this.#handlers = handlers
     this.#options = options
     this.#server.timeout = IDLE_MS
+    this.#sockets = new NodeSockets(handlers.sockets)
+    this.#server.on('upgrade', (req: IncomingMessage, socket: Socket, head: Buffer) => {
+      // Pings find the connections whose clients are gone.
+      socket.setTimeout(0)
+      void this.#upgrade(req, socket, head)
+    })
   }
 
   /** Listens until the listener is closed. @throws PortTaken, StartRefused. */
@@ -55,11 +67,15 @@ export class NodeServer {
     if (port !== 0 && !isShared) await assertPortFree(port, host, this.#options.what)
     const server = this.#server.listen({ host, port, exclusive: !isShared })
     await once(server, 'listening')
+    const sockets = this.#sockets
     return {
       port: (server.address() as AddressInfo).port,
-      streams: 0,
+      get streams() {
+        return sockets.size
+      },
       setServing: () => undefined,
       close: async () => {
+        sockets.close()
         const closed = once(server, 'close')
         server.close()
         server.closeIdleConnections()
@@ -70,6 +86,24 @@ export class NodeServer {
         clearTimeout(timer)
       },
     }
+  }
+
+  async #upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const began = performance.now()
+    const target = this.#target(req.url ?? '/')
+    const disconnect = new Disconnect()
+    socket.once('close', () => {
+      disconnect.happened()
+    })
+    const request = requestOf(req, target, disconnect)
+    // Another path answers as it does without the header.
+    const refusal = this.#sockets.has(target.path)
+      ? await this.#handlers.refusal(request)
+      : await this.#handlers.answer(request)
+    if (disconnect.hasHappened) return
+    const { path } = target
+    this.#sockets.upgrade({ req, socket, head }, { path, origin: originOf(req), refusal })
+    if (refusal !== undefined) this.#handlers.observe(path, refusal, (performance.now() - began) / 1_000)
   }
 
   #answer(req: IncomingMessage, res: ServerResponse): void {

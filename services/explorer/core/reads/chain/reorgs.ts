@@ -1,3 +1,4 @@
+import type { Static } from '@sinclair/typebox'
 import { SHOWN_HEADS } from '../../../../../pipelines/tables/writers.js'
 import { limit, page } from '../arguments.js'
 import { declareRead, type ReadContext } from '../read.js'
@@ -24,6 +25,24 @@ async function reorgsBetween(
   return tables.query<Row>(sql, { position: chain.position, from: from - 1, to: to - 1 })
 }
 
+/** Returns the reorganisations with numbers in a range (inclusive, from 1), newest first, each with both branches. */
+export async function reorgsOf(
+  context: Pick<ReadContext, 'chain' | 'tables'>,
+  { from, to }: { readonly from: number; readonly to: number },
+): Promise<Static<typeof Reorg>[]> {
+  if (to < from) return []
+  return (await reorgsBetween(context, from, to)).map(({ tip, now, gone, before }) => {
+    const fork = Number(tip) - now.length
+    return {
+      seq: Number(before) + 1,
+      fork_height: fork,
+      depth: gone.length,
+      disconnected: gone.map((hash, index) => ({ height: fork + gone.length - index, hash })),
+      connected: now.map((hash, index) => ({ height: fork + 1 + index, hash })),
+    }
+  })
+}
+
 export const reorgs = declareRead({
   name: 'reorgs',
   about: 'The reorganisations that the index has seen, newest first, each with both branches.',
@@ -35,17 +54,7 @@ export const reorgs = declareRead({
     const total = chain.reorgs
     const to = total - (page - 1) * limit
     if (to < 1) return { items: [], total, page, limit }
-    const rows = await reorgsBetween({ chain, tables }, Math.max(1, to - limit + 1), to)
-    const items = rows.map(({ tip, now, gone, before }) => {
-      const fork = Number(tip) - now.length
-      return {
-        seq: Number(before) + 1,
-        fork_height: fork,
-        depth: gone.length,
-        disconnected: gone.map((hash, index) => ({ height: fork + gone.length - index, hash })),
-        connected: now.map((hash, index) => ({ height: fork + 1 + index, hash })),
-      }
-    })
+    const items = await reorgsOf({ chain, tables }, { from: Math.max(1, to - limit + 1), to })
     return { items, total, page, limit }
   },
 })

@@ -108,7 +108,9 @@ const memberOf = ({ txid, fee, vsize, weight }: ProjectableTx) => ({
   weight,
 })
 
-const parentsOf = ({ outpoints }: ProjectableTx): string[] => outpoints.map((each) => each.slice(0, 64))
+/** Returns the txids of the transactions from which one spends. */
+export const parentsOf = ({ outpoints }: ProjectableTx): string[] =>
+  outpoints.map((each) => each.slice(0, 64))
 
 /** Returns the ancestors and the descendants of a transaction, each list in an order in which a block may have them. */
 function relativesOf(
@@ -163,7 +165,7 @@ async function placeOf(
 }
 
 /** Returns a confirmed transaction as far as its place in a block depends on it. */
-function projectable({ txid, body, prevouts, witnessSize }: TxRow, network: Network): ProjectableTx {
+export function projectable({ txid, body, prevouts, witnessSize }: TxRow, network: Network): ProjectableTx {
   const tx = parseBody(body)
   const size = body.length + (witnessSize > 0 ? witnessSize + MARKER_BYTES : 0)
   const weight = weightOf({ strippedSize: body.length, size }, network)

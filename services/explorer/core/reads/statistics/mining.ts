@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 import { addressOf } from '../../../../../pipelines/chain/address.js'
 import { DAY_SECONDS, dayOfDate, isoTime } from '../../../../../pipelines/chain/time.js'
 import { percentOf } from '../../../../../pipelines/chain/decimal.js'
@@ -153,21 +153,24 @@ export const networkHashrate = declareRead({
     window: Type.Integer({ minimum: 2, maximum: 10_080, default: 1440, description: 'number of blocks' }),
   },
   answer: NetworkHashrate,
-  resolve({ chain: { recent } }, { window }) {
-    const blocks = recent.slice(-(window + 1))
-    const [lowest] = blocks
-    const tip = blocks.at(-1)
-    if (lowest === undefined || tip === undefined)
-      return { hashrate: '0', window, blockCount: 0, elapsedSeconds: 0 }
-    let earliest = tip.time
-    let latest = tip.time
-    for (const { time } of blocks) {
-      earliest = Math.min(earliest, time)
-      latest = Math.max(latest, time)
-    }
-    const elapsedSeconds = latest - earliest
-    const work = BigInt(`0x${tip.chainwork}`) - BigInt(`0x${lowest.chainwork}`)
-    const hashrate = elapsedSeconds === 0 ? '0' : decimalString(Number(work) / elapsedSeconds)
-    return { hashrate, window, blockCount: blocks.length - 1, elapsedSeconds }
-  },
+  resolve: ({ chain: { recent } }, { window }) => hashrateOf(recent, window),
 })
+
+/** Returns the hashrate by the work of the newest blocks, at most `window` of them. @param recent lowest first. */
+export function hashrateOf(recent: readonly RecentBlock[], window: number): Static<typeof NetworkHashrate> {
+  const blocks = recent.slice(-(window + 1))
+  const [lowest] = blocks
+  const tip = blocks.at(-1)
+  if (lowest === undefined || tip === undefined)
+    return { hashrate: '0', window, blockCount: 0, elapsedSeconds: 0 }
+  let earliest = tip.time
+  let latest = tip.time
+  for (const { time } of blocks) {
+    earliest = Math.min(earliest, time)
+    latest = Math.max(latest, time)
+  }
+  const elapsedSeconds = latest - earliest
+  const work = BigInt(`0x${tip.chainwork}`) - BigInt(`0x${lowest.chainwork}`)
+  const hashrate = elapsedSeconds === 0 ? '0' : decimalString(Number(work) / elapsedSeconds)
+  return { hashrate, window, blockCount: blocks.length - 1, elapsedSeconds }
+}

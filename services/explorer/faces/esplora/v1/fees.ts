@@ -6,12 +6,15 @@ import { declareRead, networkIn, type ReadContext } from '../../../core/reads/re
 /** The numbers of blocks for which the fees of mempool.space's API are meant, which it names by their times on Bitcoin. */
 const TARGETS = { fastestFee: 1, halfHourFee: 3, hourFee: 6, economyFee: 30 } as const
 /** The number of projected blocks. */
-const BLOCKS = 8
+export const MEMPOOL_BLOCKS = 8
 /** The fractions of the virtual size of a block, by fee rate, at which its range of fees is given. */
 const FRACTIONS = [0, 0.1, 0.25, 0.5, 0.75, 0.9, 1]
 
 /** Returns the recommended fee rates, in base units per virtual byte. @param round of each. */
-async function fees(context: ReadContext, round: (rate: number) => number): Promise<Record<string, number>> {
+export async function feesOf(
+  context: ReadContext,
+  round: (rate: number) => number,
+): Promise<Record<string, number>> {
   // Before the first block there is nothing to recommend.
   networkIn(context)
   const { items, minimumFeeRate } = await recommendedOf(context)
@@ -27,7 +30,7 @@ export const wholeFees = declareRead({
   fresh: 'mempool',
   args: {},
   answer: Type.Unknown(),
-  resolve: (context) => fees(context, Math.ceil),
+  resolve: (context) => feesOf(context, Math.ceil),
 })
 
 export const preciseFees = declareRead({
@@ -36,7 +39,7 @@ export const preciseFees = declareRead({
   fresh: 'mempool',
   args: {},
   answer: Type.Unknown(),
-  resolve: (context) => fees(context, (rate) => rate),
+  resolve: (context) => feesOf(context, (rate) => rate),
 })
 
 const rateOf = ({ fee, vsize }: ProjectedPackage): number => Number(fee) / vsize
@@ -56,13 +59,16 @@ export const feesOfBlocks = declareRead({
   answer: Type.Unknown(),
   async resolve(context) {
     const blocks = await projectedBlocks(context, networkIn(context))
-    return blocks.slice(0, BLOCKS).map((block) => ({
-      blockSize: block.txs.reduce((sum, { size }) => sum + size, 0),
-      blockVSize: block.vsize,
-      nTx: block.txCount,
-      totalFees: Number(block.fees),
-      medianFee: rateAt(block, 0.5),
-      feeRange: FRACTIONS.map((fraction) => rateAt(block, fraction)),
-    }))
+    return blocks.slice(0, MEMPOOL_BLOCKS).map(feesOfBlock)
   },
+})
+
+/** Returns the sizes and fees of a projected block. */
+export const feesOfBlock = (block: ProjectedBlock) => ({
+  blockSize: block.txs.reduce((sum, { size }) => sum + size, 0),
+  blockVSize: block.vsize,
+  nTx: block.txCount,
+  totalFees: Number(block.fees),
+  medianFee: rateAt(block, 0.5),
+  feeRange: FRACTIONS.map((fraction) => rateAt(block, fraction)),
 })

@@ -37,6 +37,8 @@ describe('requests that a client sends before it has the answers', () => {
         answer: answerTo,
         ready: (path) => (path.startsWith('/ready/') ? textAnswer(`GET ${path} `) : undefined),
         observe: () => undefined,
+        refusal: () => undefined,
+        sockets: [],
       },
       { what: 'a test' },
     )
