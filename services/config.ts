@@ -314,6 +314,21 @@ const SETTINGS = {
     { least: 30, most: 100_000, fallback: 400 },
     'The time for which the materializer retains when confirmed transactions were first seen, in days: 12 bytes each.',
   ),
+  mempoolMinutesDays: integer(
+    'MEMPOOL_MINUTES_DAYS',
+    { least: 1, most: 100_000, fallback: 14 },
+    'The time for which the materializer retains the state of the mempool at the end of each minute, in days: less than 1 MB a day.',
+  ),
+  mempoolHoursDays: integer(
+    'MEMPOOL_HOURS_DAYS',
+    { least: 1, most: 100_000, fallback: 400 },
+    'The time for which it retains the state of the mempool at the end of each hour, in days. Days are retained indefinitely.',
+  ),
+  expectedBlocksDays: integer(
+    'EXPECTED_BLOCKS_DAYS',
+    { least: 1, most: 100_000, fallback: 400 },
+    'The time for which it retains what was expected of each block, in days: up to 0.1 MB a block.',
+  ),
   pollIntervalMs: integer(
     'POLL_INTERVAL_MS',
     { least: 10, most: 3_600_000, fallback: 1000 },

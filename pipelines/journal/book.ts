@@ -7,13 +7,16 @@ import type { NodeRecord } from '../mempool/mempool-events.js'
 export interface Book {
   /** The approximate size of the rows that have not been written. */
   readonly bytes: number
-  /** Drops everything that it has in memory: the next event is a snapshot, or the first one of the log. */
-  reset(): void
   /**
-   * Applies an event. Must not take long: it holds up the materializer.
+   * Drops everything that it has in memory: the next event is a snapshot, or the first one of the log.
+   * @param chain the name of the network.
+   */
+  reset(chain: string): void
+  /**
+   * Applies an event. Must not take long at once, because it holds up the materializer: longer work is interrupted.
    * @param isWritten true if its rows are in the tables already: it counts only for what later events need.
    */
-  apply(event: NodeRecord, isWritten: boolean): void
+  apply(event: NodeRecord, isWritten: boolean): void | Promise<void>
   /** Writes its rows. After an error the journal resets all books. @throws DatabaseUnavailable, QueryRefused. */
   flush(): Promise<void>
 }

@@ -86,7 +86,7 @@ export class MempoolJournal {
     await createMempoolTables(db, await this.#options.isCluster())
     const events = new MempoolEvents(log, logger)
     this.#position = await this.#recorded(chain)
-    for (const book of books) book.reset()
+    for (const book of books) book.reset(chain)
     let next = this.#position < 0 ? await log.first('node') : await events.snapshotBefore(this.#position)
     let last = { position: this.#position, time: 0 }
     let [writtenAt, retainedAt] = [performance.now(), Number.NEGATIVE_INFINITY]
@@ -94,7 +94,8 @@ export class MempoolJournal {
       const records = await log.read('node', next, READ_AT_ONCE, READ_BYTES)
       for (const record of records) {
         const isWritten = record.position <= this.#position
-        for (const event of events.events([record])) for (const book of books) book.apply(event, isWritten)
+        for (const event of events.events([record]))
+          for (const book of books) await book.apply(event, isWritten)
         next = record.position + 1
         if (!isWritten) last = { position: record.position, time: record.time }
       }

@@ -1,3 +1,5 @@
+import type { Network } from '../chain/networks.js'
+
 /** A transaction, as far as its place in a block depends on it. */
 export interface ProjectableTx {
   /** In hexadecimal, or any other form with as many characters for every transaction, in the same order. */
@@ -105,6 +107,29 @@ export function packagesOf(txs: Iterable<ProjectableTx>): Map<string, ProjectedP
     }
   }
   return packages
+}
+
+/** The size that a projected block leaves for header and coinbase, in virtual bytes. */
+const RESERVED_VSIZE = 1_000
+
+/** Returns the maximum weight of the transactions of a projected block. */
+export const projectedWeight = ({ maxBlockWeight, witnessScale }: Network): number =>
+  maxBlockWeight - RESERVED_VSIZE * witnessScale
+
+/** The longest time for which a projection holds up other work, in ms. */
+const SLICE_MS = 5
+
+/** Runs what can be interrupted to its end, with other work in between. `tookMs` is the time without that. */
+export async function inSlices<T>(
+  steps: Generator<undefined, T, undefined>,
+): Promise<{ readonly value: T; readonly tookMs: number }> {
+  for (let tookMs = 0; ; await new Promise(setImmediate)) {
+    const began = performance.now()
+    let step = steps.next()
+    while (step.done !== true && performance.now() - began < SLICE_MS) step = steps.next()
+    tookMs += performance.now() - began
+    if (step.done === true) return { value: step.value, tookMs }
+  }
 }
 
 /** Runs what could be interrupted to its end. */

@@ -1,4 +1,5 @@
 import { DroppedBook } from '../../pipelines/journal/dropped-book.js'
+import { HistoryBook } from '../../pipelines/journal/history-book.js'
 import { MempoolJournal } from '../../pipelines/journal/journal.js'
 import type { EventLog } from '../../pipelines/log/port.js'
 import type { Logger } from '../../pipelines/logger.js'
@@ -34,7 +35,7 @@ export async function writeMempoolHistory(
     logger,
     isCluster,
     chain: async () => (await chainOfLog(log))?.name,
-    books: [new DroppedBook(db)],
+    books: [new DroppedBook(db), new HistoryBook(db, log)],
     retain: () => dropOldHistory(db, retention, Date.now()),
     observer: { failed: onFailure },
   })

@@ -1,10 +1,18 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { resolve } from 'node:path'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { pageExamples } from '../../deploy/api-examples.js'
+import { REGTEST } from '../../pipelines/chain/networks.js'
+import { openEmbeddedLog } from '../../pipelines/log/embedded/embedded.js'
+import type { EventLog } from '../../pipelines/log/port.js'
+import { Database } from '../../pipelines/tables/clickhouse.js'
+import { mempoolDatabaseOf } from '../../pipelines/tables/mempool/tables.js'
 import { startRecordedNode } from '../../services/recorded-node/node.js'
+import { writeHistory } from '../harness/journal.js'
 import { getAnswer, Pipeline } from '../harness/pipeline.js'
 import { TIMELINE } from '../harness/recording.js'
 import { until } from '../harness/until.js'
@@ -19,6 +27,8 @@ const POOLS = fileURLToPath(new URL('../../deploy/pools.json', import.meta.url))
  */
 const FIRST_FRAME = 1858
 const FRAMES_LEFT = 82
+/** The newest frames: a block, of which a transaction was expected, and the transactions after it. */
+const LAST_FRAMES = 2
 
 /** Values that depend on the time of the request: only their type is compared. */
 const MOMENTARY = new Set(['lastReconciledAt', 'checkedAt', 'checks', 'uptime'])
@@ -47,13 +57,21 @@ function lasting(value: unknown, name = ''): unknown {
 
 describe('the examples of the documentation', () => {
   let pipeline: Pipeline
+  let log: EventLog
+  let history: Database
+  let folder: string
   let node: Awaited<ReturnType<typeof startRecordedNode>>
 
   beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'headwater-examples-'))
+    // Times of the log are part of answers.
+    let clock = Date.parse('2026-09-17T07:25:10Z')
+    log = await openEmbeddedLog(folder, { now: () => clock })
     node = await startRecordedNode({ timeline: TIMELINE, port: 0, frame: FIRST_FRAME })
     pipeline = await Pipeline.start({
       nodeUrl: node.url,
       engineUrl: inject('engineUrl'),
+      log,
       explorer: {
         definitions: { labels: LABELS, pools: POOLS },
         auditEveryMs: 200,
@@ -61,8 +79,16 @@ describe('the examples of the documentation', () => {
       },
     })
     await pipeline.level()
-    node.step(FRAMES_LEFT)
+    clock += 30_000
+    node.step(FRAMES_LEFT - LAST_FRAMES)
     await pipeline.level()
+    clock += 30_000
+    node.step(LAST_FRAMES)
+    await pipeline.level()
+    clock += 60_000
+    await pipeline.level()
+    history = new Database({ url: inject('engineUrl'), database: mempoolDatabaseOf(pipeline.name) })
+    await writeHistory(history, log, REGTEST.name)
     await until('the index is live and was audited', async () => {
       await beat()
       const { indexerStatus, audit } = (await getAnswer(`${pipeline.url}/health`)).body
@@ -81,6 +107,10 @@ describe('the examples of the documentation', () => {
   afterAll(async () => {
     await pipeline.close()
     await node.close()
+    await history.command(`DROP DATABASE IF EXISTS ${history.name} SYNC`)
+    await history.close()
+    await log.close()
+    await rm(folder, { recursive: true, force: true })
   })
 
   it('exist on every page of an endpoint', () => {

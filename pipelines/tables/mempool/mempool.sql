@@ -62,3 +62,68 @@ ENGINE = ReplacingMergeTree
 PARTITION BY intDiv(first_seen, 2592000)
 ORDER BY (txid_prefix, first_seen)
 SETTINGS index_granularity = 256, fsync_after_insert = 1;
+
+-- The state of the mempool at the end of a minute, hour or day: after the last event of it. There is none for a time in which the
+-- mempool was not observed. In the order of time.
+CREATE TABLE mempool_samples
+(
+    step          UInt32,                       -- seconds: 60, 3600 or 86400
+    start         UInt32,                       -- Unix seconds, a multiple of step
+    taken_at      DateTime64(3, 'UTC'),         -- time of the last event in the log: of an hour or a day, the latest counts
+    tx_count      UInt32,
+    vsize         UInt64,
+    fees          UInt64,
+    min_fee       Int64,                        -- the lowest that enters, in base units per 1000 vbytes; -1 if it is not known
+    entered       UInt64,                       -- transactions that have ever entered: differences count
+    bands         Array(UInt64)                 -- virtual sizes by effective fee rate, by the edges of rate-bands.ts
+)
+ENGINE = ReplacingMergeTree(taken_at)
+PARTITION BY (step, intDiv(start, step * 1000))
+ORDER BY (step, start)
+SETTINGS index_granularity = 1024, fsync_after_insert = 1;
+
+-- A block that was connected, and the one that the projection expected instead, both without coinbase. If a block is connected several
+-- times, the first row counts. Partitions of 30 days are dropped, oldest first.
+CREATE TABLE expected_blocks
+(
+    height           UInt32,
+    hash             FixedString(32),
+    seen_at          DateTime64(3, 'UTC'),      -- time of the event in the log that connects the block
+    observed_at      DateTime64(3, 'UTC'),      -- time of the last event before, by which the mempool is known to be the node's
+    expected_count   UInt32,
+    expected_weight  UInt32,
+    expected_vsize   UInt32,
+    expected_fees    UInt64,
+    mined_count      UInt32,
+    mined_weight     UInt32,
+    mined_vsize      UInt32,
+    mined_fees       UInt64,
+    matched_count    UInt32,                    -- those in both
+    matched_weight   UInt32,
+    matched_vsize    UInt32,
+    matched_fees     UInt64
+)
+ENGINE = ReplacingMergeTree
+PARTITION BY intDiv(toUnixTimestamp64Milli(seen_at), 2592000000)
+ORDER BY (height, hash, seen_at)
+SETTINGS index_granularity = 256, fsync_after_insert = 1;
+
+-- A transaction that only one of these blocks has; the first 1000 of each kind.
+CREATE TABLE block_differences
+(
+    height           UInt32,
+    hash             FixedString(32),
+    seen_at          DateTime64(3, 'UTC'),
+    kind             UInt8,                     -- 0: missing from the mined block, 1: added by it
+    item             UInt32,                    -- its index among those of the kind, in the order of the block
+    txid             FixedString(32),
+    fee              UInt64,
+    vsize            UInt32,
+    rated_fee        UInt64,                    -- of the package in which it was taken: its effective fee rate
+    rated_vsize      UInt32,
+    reason           LowCardinality(String)
+)
+ENGINE = ReplacingMergeTree
+PARTITION BY intDiv(toUnixTimestamp64Milli(seen_at), 2592000000)
+ORDER BY (height, hash, seen_at, kind, item)
+SETTINGS index_granularity = 256, fsync_after_insert = 1;

@@ -1,9 +1,12 @@
 import type { Database } from '../clickhouse.js'
+import { SAMPLE_STEPS } from './history.js'
 
 /** The hours of a partition of `dropped_txs` and `dropped_keys`, see `mempool.sql`. */
 const DROPPED_PARTITION_HOURS = 6
-/** The days of a partition of `first_seen`. */
-const SEEN_PARTITION_DAYS = 30
+/** The days of a partition of `first_seen`, `expected_blocks` and `block_differences`. */
+const PARTITION_DAYS = 30
+/** The samples of a partition of `mempool_samples`. */
+const PARTITION_SAMPLES = 1_000
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
@@ -15,6 +18,11 @@ export interface Retention {
   readonly droppedBytes: number
   /** The time after which first-seen times of confirmed transactions are deleted, in days. */
   readonly firstSeenDays: number
+  /** The times after which the samples of the mempool by minute and by hour are deleted, in days; those by day are retained. */
+  readonly mempoolMinutesDays: number
+  readonly mempoolHoursDays: number
+  /** The time after which it is deleted what was expected of a block, in days. */
+  readonly expectedBlocksDays: number
 }
 
 interface Partition {
@@ -38,10 +46,30 @@ export async function dropOldHistory(db: Database, retention: Retention, now: nu
     for (const table of ['dropped_keys', 'dropped_txs']) await dropPartition(db, table, each.number)
     bytes -= each.bytes
   }
-  const seenMs = SEEN_PARTITION_DAYS * DAY_MS
-  for (const { number } of await partitionsOf(db, ['first_seen']))
-    if ((number + 1) * seenMs <= now - retention.firstSeenDays * DAY_MS)
-      await dropPartition(db, 'first_seen', number)
+  await dropDays(db, 'first_seen', retention.firstSeenDays, now)
+  // The blocks first: readers look for differences only of blocks that exist.
+  for (const table of ['expected_blocks', 'block_differences'])
+    await dropDays(db, table, retention.expectedBlocksDays, now)
+  await dropSamples(db, SAMPLE_STEPS.minute, retention.mempoolMinutesDays, now)
+  await dropSamples(db, SAMPLE_STEPS.hour, retention.mempoolHoursDays, now)
+}
+
+/** Deletes the partitions of 30 days of a table that are older than some days. */
+async function dropDays(db: Database, table: string, days: number, now: number): Promise<void> {
+  for (const { number } of await partitionsOf(db, [table]))
+    if ((number + 1) * PARTITION_DAYS * DAY_MS <= now - days * DAY_MS) await dropPartition(db, table, number)
+}
+
+/** Deletes the samples of a step, in seconds, that are older than some days. */
+async function dropSamples(db: Database, step: number, days: number, now: number): Promise<void> {
+  const rows = await db.query<{ number: string }>(
+    `SELECT DISTINCT intDiv(start, step * ${String(PARTITION_SAMPLES)}) AS number FROM mempool_samples
+     WHERE step = {step:UInt32} AND start < {before:Int64}`,
+    { step, before: Math.floor((now - days * DAY_MS) / 1000) },
+  )
+  for (const number of rows.map((row) => Number(row.number)))
+    if ((number + 1) * step * PARTITION_SAMPLES * 1000 <= now - days * DAY_MS)
+      await db.command(`ALTER TABLE mempool_samples DROP PARTITION (${String(step)}, ${String(number)})`)
 }
 
 /** Returns the partitions of tables with their sizes on disk, oldest first. */

@@ -246,6 +246,78 @@ export interface BlockStatistics {
   utxo_size_increase: number
 }
 
+export interface ExpectedBlockDetails {
+  /** 64 hexadecimal characters. */
+  hash: string
+  /** Height of the block. */
+  height: number
+  /** False for a block that a reorganisation replaced. */
+  canonical: boolean
+  /** ISO 8601 UTC with milliseconds. */
+  seen_at: string
+  /** Seconds between the last observation of the mempool before the block and the block, decimal. */
+  observed_seconds_before: string
+  /** Sums of the transactions: expected those of the expected block, mined those of the block, matched those of both, missing those of the first alone, added those of the second alone. */
+  expected: BlockSums
+  /** Sums of the transactions: expected those of the expected block, mined those of the block, matched those of both, missing those of the first alone, added those of the second alone. */
+  mined: BlockSums
+  /** Sums of the transactions: expected those of the expected block, mined those of the block, matched those of both, missing those of the first alone, added those of the second alone. */
+  matched: BlockSums
+  /** Sums of the transactions: expected those of the expected block, mined those of the block, matched those of both, missing those of the first alone, added those of the second alone. */
+  missing: BlockSums
+  /** Sums of the transactions: expected those of the expected block, mined those of the block, matched those of both, missing those of the first alone, added those of the second alone. */
+  added: BlockSums
+  /** Percent of the expected weight that the block contains, decimal; null if nothing was expected. */
+  match_percent: string | null
+  /** Expected, but not in the block, in the order in which they were expected. */
+  missing_txs: MissingTransaction[]
+  /** In the block, but not expected, in the order of the block. */
+  added_txs: AddedTransaction[]
+  /** Maximum number of transactions of each list. */
+  limit: number
+}
+
+export interface BlockSums {
+  /** Transactions, without the coinbase. */
+  tx_count: number
+  /** Their virtual bytes. */
+  vsize: number
+  /** Their weight units. */
+  weight: number
+  /** Base units, decimal. */
+  total_fees: string
+}
+
+export interface MissingTransaction {
+  /** 64 hexadecimal characters. */
+  txid: string
+  /** Base units, decimal. */
+  fee: string
+  /** Virtual bytes. */
+  vsize: number
+  /** Its fee by its size, base units per virtual byte, decimal. */
+  fee_rate: string
+  /** Fee rate of the package with which it is mined, base units per virtual byte, decimal. */
+  effective_fee_rate: string
+  /** Unknown, conflict, empty, fresh, no_room; conflict: a transaction of the block spends the same output; empty: the block has no transactions; fresh: it was first seen less than 180 seconds before; no_room: the block was full before its place; a child has the reason of its missing parent. */
+  reason: 'unknown' | 'conflict' | 'empty' | 'fresh' | 'no_room'
+}
+
+export interface AddedTransaction {
+  /** 64 hexadecimal characters. */
+  txid: string
+  /** Base units, decimal. */
+  fee: string
+  /** Virtual bytes. */
+  vsize: number
+  /** Its fee by its size, base units per virtual byte, decimal. */
+  fee_rate: string
+  /** Fee rate of the package with which it is mined, base units per virtual byte, decimal. */
+  effective_fee_rate: string
+  /** Unseen, next, low_rate; unseen: it was not in the mempool; next: it was expected right after the end of the block; low_rate: others that were not in the block pay more. */
+  reason: 'unseen' | 'next' | 'low_rate'
+}
+
 export interface TransactionHex {
   /** 64 hexadecimal characters. */
   txid: string
@@ -734,6 +806,61 @@ export interface ProjectedBlock {
   maxFeeRate: string
 }
 
+export interface ExpectedBlock {
+  /** 64 hexadecimal characters. */
+  hash: string
+  /** Height of the block. */
+  height: number
+  /** False for a block that a reorganisation replaced. */
+  canonical: boolean
+  /** ISO 8601 UTC with milliseconds. */
+  seen_at: string
+  /** Seconds between the last observation of the mempool before the block and the block, decimal. */
+  observed_seconds_before: string
+  /** Sums of the transactions: expected those of the expected block, mined those of the block, matched those of both, missing those of the first alone, added those of the second alone. */
+  expected: BlockSums
+  /** Sums of the transactions: expected those of the expected block, mined those of the block, matched those of both, missing those of the first alone, added those of the second alone. */
+  mined: BlockSums
+  /** Sums of the transactions: expected those of the expected block, mined those of the block, matched those of both, missing those of the first alone, added those of the second alone. */
+  matched: BlockSums
+  /** Sums of the transactions: expected those of the expected block, mined those of the block, matched those of both, missing those of the first alone, added those of the second alone. */
+  missing: BlockSums
+  /** Sums of the transactions: expected those of the expected block, mined those of the block, matched those of both, missing those of the first alone, added those of the second alone. */
+  added: BlockSums
+  /** Percent of the expected weight that the block contains, decimal; null if nothing was expected. */
+  match_percent: string | null
+}
+
+export interface MempoolHistory {
+  /** Minute, hour or day. */
+  interval: string
+  /** The lowest fee rate of each band, lowest first; a band ends where the next one begins, the last one has no end. */
+  bands: string[]
+  /** Oldest first; times in which the mempool was not observed are left out. */
+  items: MempoolSample[]
+  /** Maximum number of items. */
+  limit: number
+}
+
+export interface MempoolSample {
+  /** Begin of the minute, hour or day, ISO 8601 UTC. */
+  timestamp: string
+  /** Time of the last event in it: the figures are those after this event, ISO 8601 UTC. */
+  takenAt: string
+  /** Transactions. */
+  txCount: number
+  /** Virtual bytes. */
+  totalVsize: number
+  /** Base units, decimal. */
+  totalFees: string
+  /** The lowest fee rate that entered the mempool of the node, decimal; null if it is not known. */
+  minFeeRate: string | null
+  /** Transactions that entered since the sample before, per second, decimal; null if there is no sample of the minute, hour or day before. */
+  enteredPerSecond: string | null
+  /** Virtual size of the transactions of each band, by effective fee rate. */
+  vsizes: number[]
+}
+
 export interface RecommendedFees {
   /** What the node requires of a new transaction, base units per virtual byte. */
   minimumFeeRate: string
@@ -1124,6 +1251,16 @@ export interface Reads {
     }
     answer: BlockStatistics
   }
+  /** The block that was expected from the mempool just before a block, and how the block differs from it. */
+  expectedBlock: {
+    arguments: {
+      /** Height or hash of the block: a block height or a hash of 64 hexadecimal characters. */
+      heightOrHash: string
+      /** Maximum number of transactions of each list: an integer from 1 to 1000; default: 100. */
+      limit?: number
+    }
+    answer: ExpectedBlockDetails
+  }
   /** A confirmed or unconfirmed transaction. */
   transaction: {
     arguments: {
@@ -1406,6 +1543,33 @@ export interface Reads {
       limit: number
     }
   }
+  /** How the newest blocks of the chain differ from those that were expected, newest first. */
+  expectedBlocks: {
+    arguments: {
+      /** Maximum number of items: an integer from 1 to 100; default: 20. */
+      limit?: number
+    }
+    answer: {
+      /** In the order of the read. */
+      items: ExpectedBlock[]
+      /** Maximum number of items. */
+      limit: number
+    }
+  }
+  /** Size, fees and fee rates of the mempool at the end of each minute, hour or day, oldest first. */
+  mempoolHistory: {
+    arguments: {
+      /** Time between two samples: minute or hour or day; default: minute. */
+      interval?: 'minute' | 'hour' | 'day'
+      /** First day, UTC: a calendar date, YYYY-MM-DD. */
+      from?: string
+      /** Last day, UTC: a calendar date, YYYY-MM-DD. */
+      to?: string
+      /** Maximum number of items, the newest ones: an integer from 1 to 1440; default: 120. */
+      limit?: number
+    }
+    answer: MempoolHistory
+  }
   /** Fee rates at which a transaction is expected to be confirmed within some numbers of blocks. */
   recommendedFees: { arguments: object; answer: RecommendedFees }
   /** The fees of the newest blocks, newest first. */
@@ -1618,6 +1782,7 @@ export const READS: Readonly<Record<keyof Reads, string>> = {
   block: '/block/:heightOrHash',
   blockTransactions: '/block/:heightOrHash/txs?page',
   blockStats: '/block/:heightOrHash/stats',
+  expectedBlock: '/block/:heightOrHash/expected',
   transaction: '/tx/:txid',
   transactionHex: '/tx/:txid/hex',
   transactionStatus: '/tx/:txid/status',
@@ -1644,6 +1809,8 @@ export const READS: Readonly<Record<keyof Reads, string>> = {
   mempoolTransactions: '/mempool/txs',
   mempoolTxids: '/mempool/txids?cursor',
   mempoolBlocks: '/mempool/blocks',
+  expectedBlocks: '/mempool/blocks/expected',
+  mempoolHistory: '/mempool/history',
   recommendedFees: '/fees/recommended',
   feeHistory: '/fees/history',
   reorgs: '/reorgs?page',

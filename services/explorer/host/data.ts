@@ -1,6 +1,7 @@
 import { Definitions } from '../core/definitions/definitions.js'
 import { State } from '../core/state/state.js'
 import { AvailableDatabase } from '../core/tables/availability.js'
+import { type HistoryTables, historyTablesOf } from '../core/mempool/history-tables.js'
 import { ServingTables } from '../core/tables/serving-tables.js'
 import { Tables } from '../core/tables/tables.js'
 import type { ExplorerOptions } from './options.js'
@@ -9,6 +10,7 @@ import type { ExplorerOptions } from './options.js'
 export interface Data {
   readonly database: AvailableDatabase
   readonly tables: ServingTables
+  readonly history: HistoryTables
   readonly state: State
   readonly definitions: Definitions
 }
@@ -19,6 +21,7 @@ export function dataOf({ db, logger, definitions = {} }: ExplorerOptions): Data 
   return {
     database,
     tables: new ServingTables(new Tables(database)),
+    history: historyTablesOf(db, database),
     state: new State(),
     definitions: new Definitions(definitions, logger),
   }

@@ -43,7 +43,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
   const publishing = publishingOf(data, options, { server, metrics })
   const reading = readingOf(data, publishing, options, { server, metrics })
   const serving = servingOf(reading.core, options, { server, metrics })
-  const { state, database, definitions } = data
+  const { state, database, history, definitions } = data
   const { writer, heads, mempool } = publishing
   const { core, audit, ownHealth } = reading
   let grpc: Listener | undefined
@@ -84,7 +84,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     database.close()
     reading.close()
     definitions.close()
-    await Promise.allSettled(following)
+    await Promise.allSettled([...following, history.close()])
     metrics.close()
   }
   try {

@@ -22,6 +22,7 @@ import { Server } from '../../../services/explorer/host/http/server.js'
 import { Metrics } from '../../../services/explorer/host/metrics.js'
 import { statusRoutes } from '../../../services/explorer/host/status.js'
 import { ReadAnswers } from '../../../services/explorer/http/read-answers.js'
+import { NO_HISTORY } from '../../harness/no-history.js'
 
 export interface BareServer {
   readonly url: string
@@ -61,7 +62,7 @@ export async function startBare(parts: Partial<BareParts> = {}): Promise<BareSer
     feeEstimates: () => Promise.resolve([]),
     transaction: () => Promise.reject(new Error('none')),
   }
-  const reader = new Reader({ node, ...parts, state, tables, definitions })
+  const reader = new Reader({ node, history: NO_HISTORY, ...parts, state, tables, definitions })
   const metrics = new Metrics()
   metrics.watch({
     state,

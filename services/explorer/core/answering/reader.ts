@@ -21,6 +21,7 @@ import { WrittenAnswer } from '../reads/written-answer.js'
 import type { NodeProgress } from '../state/indexer-status.js'
 import type { ChainState, State } from '../state/state.js'
 import type { CancelSignal } from '../tables/cancellation.js'
+import type { HistoryTables } from '../mempool/history-tables.js'
 import type { Tables } from '../tables/tables.js'
 import type { Freshness } from '../reads/read.js'
 import { Validity } from '../reads/validity.js'
@@ -43,6 +44,7 @@ import { type Syncing, syncing, syncingProgress } from './syncing.js'
 export interface ReaderParts {
   readonly state: State
   readonly tables: Tables
+  readonly history: HistoryTables
   readonly definitions: Definitions
   readonly node: NodeStatus
   /** Required by the reads with `needsToken`. Not set: they are open to all. */
@@ -482,12 +484,13 @@ export class Reader {
   }
 
   #context(signal: CancelSignal, validity: Validity, size: AnswerSize): ReadContext {
-    const { state, tables, definitions, node } = this.#parts
+    const { state, tables, history, definitions, node } = this.#parts
     const context: ReadContext = {
       chain: state.chain,
       mempool: state.mempool.snapshot(),
       relayFees: state.relayFees,
       tables: tables.withSignal(signal),
+      history,
       definitions: { labels: definitions.labels, pools: definitions.pools },
       node,
       projections: this.#projections,

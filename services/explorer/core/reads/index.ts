@@ -7,6 +7,8 @@ import { label, labels } from './addresses/labels.js'
 import { feeHistory } from './chain/fee-history.js'
 import { mempoolBlocks, recommendedFees } from './mempool/fees.js'
 import { reorgs } from './chain/reorgs.js'
+import { expectedBlock, expectedBlocks } from './mempool/expected-blocks.js'
+import { mempoolHistory } from './mempool/history.js'
 import { mempoolSummary, mempoolTransactions, mempoolTxids } from './mempool/mempool.js'
 import { nodeHealth } from './node.js'
 import {
@@ -47,6 +49,7 @@ export const READS: readonly Read[] = [
   block,
   blockTransactions,
   blockStatistics,
+  expectedBlock,
   transaction,
   transactionHex,
   transactionStatus,
@@ -73,6 +76,8 @@ export const READS: readonly Read[] = [
   mempoolTransactions,
   mempoolTxids,
   mempoolBlocks,
+  expectedBlocks,
+  mempoolHistory,
   recommendedFees,
   feeHistory,
   reorgs,

@@ -4,6 +4,7 @@ import { coded } from '../../../../pipelines/errors.js'
 import type { NodeHealth } from '../node/node-health.js'
 import type { ChainState, RelayFees } from '../state/state.js'
 import type { IndexerFigures } from '../state/indexer-status.js'
+import type { HistoryTables } from '../mempool/history-tables.js'
 import type { Tables } from '../tables/tables.js'
 import type { MempoolTxs } from '../mempool/mempool-txs.js'
 import type { Projections } from '../state/projections.js'
@@ -63,6 +64,7 @@ export interface ReadContext {
   /** The fee rates that the node requires; undefined if they are not known. */
   readonly relayFees: RelayFees | undefined
   readonly tables: Tables
+  readonly history: HistoryTables
   readonly definitions: Pick<Definitions, 'labels' | 'pools'>
   readonly node: NodeStatus
   readonly projections: Projections

@@ -1,16 +1,17 @@
 import type { Network } from '../../../../pipelines/chain/networks.js'
 import type { ChainState } from './state.js'
 import type { MempoolTxs } from '../mempool/mempool-txs.js'
-import { type ProjectedBlock, projecting, type Projecting } from '../../../../pipelines/mempool/projection.js'
+import {
+  inSlices,
+  type ProjectedBlock,
+  projectedWeight,
+  projecting,
+} from '../../../../pipelines/mempool/projection.js'
 
 /** The maximum number of blocks of an answer. One more is projected, by which it is known whether transactions are left. */
 export const MAX_PROJECTED_BLOCKS = 30
-/** The size that a projected block leaves for header and coinbase, in virtual bytes. */
-const RESERVED_VSIZE = 1_000
 /** The number of transactions up to which each version of the mempool is projected: it takes some milliseconds. */
 const SMALL = 2_000
-/** The longest time for which a projection holds up other requests, in ms. */
-const SLICE_MS = 5
 /** The rest after a projection, as a multiple of the time that it took: all together take a tenth of a core. */
 const REST = 9
 /** The time in ms after which blocks are requested again whose successors are in progress. */
@@ -61,31 +62,14 @@ export class Projections {
   }
 
   #project(mempool: MempoolTxs, view: ChainState['view'], network: Network): Projection {
-    const maxWeight = network.maxBlockWeight - RESERVED_VSIZE * network.witnessScale
+    const maxWeight = projectedWeight(network)
     const result = inSlices(projecting(mempool.values(), maxWeight, MAX_PROJECTED_BLOCKS + 1))
-    const projection: Projection = { mempool, view, blocks: result.then(({ blocks }) => blocks) }
+    const projection: Projection = { mempool, view, blocks: result.then(({ value }) => value) }
     void result.then(({ tookMs }) => {
       projection.untilMs = Date.now() + REST * tookMs
       this.#ended = projection
     })
     this.#newest = projection
     return projection
-  }
-}
-
-interface Made {
-  readonly blocks: readonly ProjectedBlock[]
-  /** The sum of its slices. */
-  readonly tookMs: number
-}
-
-/** Runs a projection, with other work between its slices. */
-async function inSlices(steps: Projecting): Promise<Made> {
-  for (let tookMs = 0; ; await new Promise(setImmediate)) {
-    const began = performance.now()
-    let step = steps.next()
-    while (step.done !== true && performance.now() - began < SLICE_MS) step = steps.next()
-    tookMs += performance.now() - began
-    if (step.done === true) return { blocks: step.value, tookMs }
   }
 }

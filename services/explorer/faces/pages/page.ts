@@ -104,6 +104,7 @@ function contextOf(context: ReadContext, locale: Locale, at: Assets['at']): Page
     mempool: context.mempool,
     relayFees: context.relayFees,
     tables: context.tables,
+    history: context.history,
     definitions: context.definitions,
     node: context.node,
     projections: context.projections,

@@ -7,12 +7,24 @@ import {
   DROPPED_TXS,
   FIRST_SEEN,
 } from '../../../../pipelines/tables/mempool/tables.js'
+import {
+  BLOCK_DIFFERENCES,
+  EXPECTED_BLOCKS,
+  MEMPOOL_SAMPLES,
+} from '../../../../pipelines/tables/mempool/history.js'
 import { EncodedRows } from '../../../../pipelines/tables/rowbinary.js'
 
 const HOUR_MS = 3_600_000
 const DAY_S = 86_400
 const NOW = Date.UTC(2026, 10, 28, 9)
-const EVERYTHING = { droppedHours: 100_000, droppedBytes: 1e15, firstSeenDays: 100_000 }
+const EVERYTHING = {
+  droppedHours: 100_000,
+  droppedBytes: 1e15,
+  firstSeenDays: 100_000,
+  mempoolMinutesDays: 100_000,
+  mempoolHoursDays: 100_000,
+  expectedBlocksDays: 100_000,
+}
 
 let db: Database
 
@@ -89,5 +101,44 @@ describe('the retention of the history of the mempool', () => {
     const [txs, , seen] = await ages()
     expect(['0123', '01234']).toContain(seen)
     expect(txs).toBe('01234567')
+  })
+
+  it('deletes samples by minute and by hour, and expected blocks, but no samples by day', async () => {
+    const sample = { taken_at: NOW, tx_count: 1, vsize: 1, fees: 1n, min_fee: -1, entered: 1, bands: [] }
+    const sums = (kind: string) => ({
+      [`${kind}_count`]: 1,
+      [`${kind}_weight`]: 1,
+      [`${kind}_vsize`]: 1,
+      [`${kind}_fees`]: 1n,
+    })
+    const block = { height: 1, hash: '01'.repeat(32), observed_at: NOW }
+    const rows = [0, 5, 70, 500].flatMap((days) => {
+      const start = NOW / 1000 - days * DAY_S
+      return [60, 3_600, 86_400].map((step) => ({ ...sample, step, start: start - (start % step) }))
+    })
+    await db.insert(new EncodedRows(MEMPOOL_SAMPLES, rows))
+    for (const days of [0, 70]) {
+      const seen_at = NOW - days * DAY_S * 1000
+      const own = { ...block, seen_at, ...sums('expected'), ...sums('mined'), ...sums('matched') }
+      await db.insert(new EncodedRows(EXPECTED_BLOCKS, [own as never]))
+      const tx = { txid: '02'.repeat(32), fee: 1n, vsize: 1, rated_fee: 1n, rated_vsize: 1, reason: 'unseen' }
+      const difference = { height: 1, hash: block.hash, seen_at, kind: 1, item: 0, ...tx }
+      await db.insert(new EncodedRows(BLOCK_DIFFERENCES, [difference]))
+    }
+    const limits = { mempoolMinutesDays: 3, mempoolHoursDays: 100, expectedBlocksDays: 30 }
+    await dropOldHistory(db, { ...EVERYTHING, ...limits }, NOW)
+    const counts = await db.query<{ name: string; count: string }>(
+      `SELECT toString(step) AS name, count() AS count FROM mempool_samples GROUP BY step
+       UNION ALL SELECT 'blocks', count() FROM expected_blocks
+       UNION ALL SELECT 'differences', count() FROM block_differences`,
+    )
+    // Partitions of 42 days of hours: that of 70 days ago stays.
+    expect(Object.fromEntries(counts.map(({ name, count }) => [name, Number(count)]))).toEqual({
+      '60': 1,
+      '3600': 3,
+      '86400': 4,
+      blocks: 1,
+      differences: 1,
+    })
   })
 })

@@ -8,6 +8,7 @@ import { declareRead, type Freshness } from '../../../../../services/explorer/co
 import { type ChainState, NO_CHAIN, State } from '../../../../../services/explorer/core/state/state.js'
 import { AvailableDatabase } from '../../../../../services/explorer/core/tables/availability.js'
 import { Tables } from '../../../../../services/explorer/core/tables/tables.js'
+import { NO_HISTORY } from '../../../../harness/no-history.js'
 
 const logger = pino({ level: 'silent' })
 /** The object that the answers depend on, if they depend on objects. */
@@ -43,6 +44,7 @@ function slowReader(fresh: Freshness) {
     state,
     definitions: definitions as unknown as Definitions,
     tables: new Tables(new AvailableDatabase(db, logger)),
+    history: NO_HISTORY,
     node: {
       health: () => Promise.reject(new Error('none')),
       feeEstimates: () => Promise.resolve([]),

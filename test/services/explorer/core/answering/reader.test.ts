@@ -10,6 +10,7 @@ import { NO_CHAIN, State } from '../../../../../services/explorer/core/state/sta
 import { AvailableDatabase } from '../../../../../services/explorer/core/tables/availability.js'
 import { ServingTables } from '../../../../../services/explorer/core/tables/serving-tables.js'
 import { Tables } from '../../../../../services/explorer/core/tables/tables.js'
+import { NO_HISTORY } from '../../../../harness/no-history.js'
 
 const logger = pino({ level: 'silent' })
 
@@ -31,6 +32,7 @@ function readerWithoutTables(sources: Sources = {}) {
     state,
     definitions: new Definitions({}, logger),
     tables: new Tables(databaseOf(none)),
+    history: NO_HISTORY,
     node: {
       health: none,
       feeEstimates: () => Promise.resolve([]),

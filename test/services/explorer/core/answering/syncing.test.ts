@@ -151,6 +151,9 @@ const EXPECTED: Readonly<Record<string, readonly [level: number, behind: number]
   mempoolTransactions: [200, 200],
   mempoolTxids: [200, 200],
   mempoolBlocks: [200, 200],
+  mempoolHistory: [200, 200],
+  expectedBlocks: [200, 200],
+  expectedBlock: [404, 503],
   recommendedFees: [200, 200],
   feeHistory: [200, 503],
   // What the index has seen.

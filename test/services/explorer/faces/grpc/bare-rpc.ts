@@ -14,6 +14,7 @@ import { NO_CHAIN, State } from '../../../../../services/explorer/core/state/sta
 import { Tables } from '../../../../../services/explorer/core/tables/tables.js'
 import { type RpcClient, rpcClient } from '../../../../../services/rpc/client.js'
 import { startRpcServer } from '../../../../../services/rpc/server.js'
+import { NO_HISTORY } from '../../../../harness/no-history.js'
 
 export interface BareRpc {
   readonly address: string
@@ -42,6 +43,7 @@ export async function startBareRpc(
   const reader = new Reader({
     state,
     tables,
+    history: NO_HISTORY,
     definitions: new Definitions({}, logger),
     node: {
       health: () => Promise.reject(new NodeUnavailable('there is none')),
