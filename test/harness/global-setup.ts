@@ -1,8 +1,7 @@
-import { mkdtemp, rm, statfs } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rm } from 'node:fs/promises'
 import type { TestProject } from 'vitest/node'
 import { startEngine } from '../../services/engine/engine.js'
+import { quickFolder } from './quick-folder.js'
 import { makeTemplate, TEMPLATE_SETTINGS } from './template.js'
 
 declare module 'vitest' {
@@ -16,22 +15,10 @@ interface Build {
   ensureBuilt(): Promise<void>
 }
 
-const MEMORY_FOLDER = '/dev/shm'
-const ROOM = 4 * 1024 ** 3
-
-/**
- * In memory if possible: no test of the shared engine concerns durability, and a third of its time was spent on
- * syncing.
- */
-async function quickFolder(): Promise<string> {
-  const memory = await statfs(MEMORY_FOLDER).catch(() => undefined)
-  return memory !== undefined && memory.bavail * memory.bsize >= ROOM ? MEMORY_FOLDER : tmpdir()
-}
-
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const build = new URL('../../deploy/build.mjs', import.meta.url).href
   await ((await import(build)) as Build).ensureBuilt()
-  const folder = await mkdtemp(join(await quickFolder(), 'headwater-engine-'))
+  const folder = await quickFolder('headwater-engine-')
   const engine = await startEngine({ dataDir: folder, settings: TEMPLATE_SETTINGS })
   await makeTemplate(engine.url)
   project.provide('engineUrl', engine.url)

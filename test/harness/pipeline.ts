@@ -1,5 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { openEmbeddedLog } from '../../pipelines/log/embedded/embedded.js'
@@ -11,6 +10,7 @@ import { Database } from '../../pipelines/tables/clickhouse.js'
 import { latestHead } from '../../pipelines/tables/head.js'
 import { createTables } from '../../pipelines/tables/schema-version.js'
 import { type ExplorerOptions, startExplorer } from '../../services/explorer/host/explorer.js'
+import { quickFolder } from './quick-folder.js'
 import { restoreTables } from './template.js'
 import { until } from './until.js'
 
@@ -74,7 +74,7 @@ export class Pipeline {
   }
 
   static async start(options: PipelineOptions): Promise<Pipeline> {
-    const folder = await mkdtemp(join(tmpdir(), 'headwater-'))
+    const folder = await quickFolder('headwater-')
     const log = options.log ?? (await openEmbeddedLog(join(folder, 'log')))
     const name = `t_${String(process.pid)}_${String(Date.now())}_${String(databases++)}`
     const db = new Database({ url: options.engineUrl, database: name })
