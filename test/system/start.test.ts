@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { BITCOIN_REGTEST } from '../../pipelines/chain/networks.js'
 import { freePort } from '../../services/process/ports.js'
+import { quickFolder } from '../harness/quick-folder.js'
 import { until } from '../harness/until.js'
 
 const ROOT = resolve(import.meta.dirname, '../..')
@@ -24,7 +24,9 @@ describe('npm start', () => {
   const runs: Run[] = []
 
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'headwater-npm-start-'))
+    folder = await quickFolder('headwater-npm-start-')
+    await mkdir(join(folder, 'pages'))
+    await writeFile(join(folder, 'pages/index.md'), '# Headwater\n\nA page.\n')
   })
 
   afterEach(async () => {
@@ -39,6 +41,7 @@ describe('npm start', () => {
   function start(
     port: number,
     command: readonly string[] = [process.execPath, 'deploy/bootstrap.mjs', 'start'],
+    settings: Readonly<Record<string, string>> = { CONTENT_DIR: join(folder, 'pages') },
   ): Run {
     const [file = '', ...args] = command
     const child = spawn(file, args, {
@@ -51,6 +54,9 @@ describe('npm start', () => {
         DOCS_PORT: '0',
         RETRIEVAL_GRPC_PORT: '0',
         RATE_LIMIT_PER_MINUTE: '0',
+        // Otherwise retrieval would download its model; other tests do that.
+        EMBEDDING_MODEL_DIR: join(folder, 'no-model'),
+        ...settings,
       },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -105,7 +111,8 @@ describe('npm start', () => {
   })
 
   it('refuses a second start on the same folder; the first continues, and exits when npm gets a signal, which npm sends only to a shell in between', async () => {
-    const first = start(0, ['npm', '--silent', 'start'])
+    // With the documentation of Headwater, which takes seconds to read.
+    const first = start(0, ['npm', '--silent', 'start'], {})
     const url = await ready(first)
     const second = start(await freePort())
     expect(await second.ended).toBe(1)
