@@ -104,6 +104,7 @@ export const JOBS: readonly Job[] = [
     'failover',
     'foreign-site',
     'pages',
+    'repeated-coinbases',
   ),
   // Skipped without BITCOIND_EXE.
   {

@@ -13,6 +13,7 @@ import { type Simnode, startSimnode } from '../../services/simnode/node.js'
 import { expectSameRows } from '../harness/clean-index.js'
 import { NaiveState } from '../harness/naive-state.js'
 import { Pipeline } from '../harness/pipeline.js'
+import { IS_WHOLE } from '../harness/whole.js'
 
 const engineUrl = inject('engineUrl')
 
@@ -112,12 +113,13 @@ describe('a coinbase that is in several blocks', () => {
     expect(report.checks.filter(({ differences }) => differences.length > 0)).toEqual([])
   }
 
-  /** Expects the rows and answers of an index that reads the whole chain at once, and that the audit finds nothing in them. */
+  /** Expects the rows of an index that reads the whole chain at once, and its answers in the long check, which follow from the rows. */
   async function expectSameAsBackfill(): Promise<void> {
     const clean = await Pipeline.start({ nodeUrl: node.url, engineUrl, finalityDepth: 4 })
     try {
       await clean.level({ tip: chain.tip.hash })
       await expectSameRows(pipeline.db, clean.db)
+      if (!IS_WHOLE) return
       await expectExact(clean)
       await expectCleanAudit()
     } finally {
@@ -207,7 +209,7 @@ describe('a coinbase that is in several blocks', () => {
     await level()
     await expectExact()
     await expectShown(branch, [lastTxid(spending), null, null, null])
-    await expectCleanAudit()
+    if (IS_WHOLE) await expectCleanAudit()
     chain.extend(
       tip,
       Array.from({ length: 4 }, () => ({})),
@@ -215,7 +217,7 @@ describe('a coinbase that is in several blocks', () => {
     await level()
     await expectExact()
     await expectShown(again, [null, null, null, null])
-    await expectSameAsBackfill()
+    if (IS_WHOLE) await expectSameAsBackfill()
   })
 
   it('is in the later of two blocks again after a reorganisation that disconnects a third one', async () => {
@@ -272,5 +274,6 @@ describe('a coinbase that is in several blocks', () => {
     }
     await expectExact()
     await expectSameAsBackfill()
+    await expectCleanAudit()
   })
 })
