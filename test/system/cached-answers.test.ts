@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { afterEach, describe, expect, inject, it } from 'vitest'
 import { type Explorer, startExplorer } from '../../services/explorer/host/explorer.js'
@@ -14,6 +15,8 @@ const depthOf = (round: number): number => (round % 5 === 4 ? FINALITY + 4 : 1 +
 const BLOCKS_READ = 3
 const MAX_ADDRESSES = 10
 const READERS = 2
+/** Without pauses the readers would use most of the time of the processors. */
+const READ_EVERY_MS = 10
 /** Comparing with an explorer that has nothing in memory takes most of the time: the last of each four rounds, also after deep reorganisations. */
 const isCompared = (round: number): boolean => (REORGS - 1 - round) % 4 === 0
 
@@ -128,9 +131,10 @@ describe('answers from memory', { timeout: 30 * 60_000 }, () => {
     let readDuring = 0
     let paths: readonly string[] = LISTS
     let isOver = false
-    /** Reads without pause, each path twice in a row now and then, so that it is found in memory. */
+    /** Reads all the time, each path twice in a row, so that it is found in memory. */
     async function read(start: number): Promise<void> {
       for (let at = start; !isOver; at++) {
+        if (at % 2 === 0) await sleep(READ_EVERY_MS)
         const path = paths[Math.floor(at / 2) % paths.length] ?? ''
         const answer = await getAnswer(`${followed.url}/api/v1${path}`)
         if (!OF_CHAIN.test(path)) continue
