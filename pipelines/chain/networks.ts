@@ -72,6 +72,8 @@ export interface Network {
   /** Base58 versions of addresses. */
   readonly p2pkh: number
   readonly p2sh: number
+  /** Version of extended public keys (BIP 32). */
+  readonly extendedKey: number
   /** True if the node names the output that anyone can spend (pay-to-anchor, `OP_1 4e73`) `anchor`. */
   readonly hasAnchors: boolean
   /** Undefined for a chain without Dilithium signatures, and therefore without P2MR outputs. */
@@ -95,7 +97,7 @@ const DILITHIUM = {
   claimsP2sh: true,
   opcodes: { checkSig: 0xbb, checkSigVerify: 0xbc, checkMultisig: 0xbd, checkMultisigVerify: 0xbe },
 } as const
-const TEST_VERSIONS = { p2pkh: 111, p2sh: 196 } as const
+const TEST_VERSIONS = { p2pkh: 111, p2sh: 196, extendedKey: 0x043587cf } as const
 const TEST_DILITHIUM = { ...DILITHIUM, p2pkh: 112, p2sh: 197 } as const
 
 export const MAIN: Network = {
@@ -106,6 +108,7 @@ export const MAIN: Network = {
   hrp: 'qbtc',
   p2pkh: 75,
   p2sh: 135,
+  extendedKey: 0x0488b21f,
   genesisHash: '000003194a90d8d8eff8b39a7ad4e2490729b97a6772b7f4c4cb8887dffd1ae4',
   dilithium: { ...DILITHIUM, hrp: 'dbtc', p2pkh: 76, p2sh: 136 },
 }
@@ -169,6 +172,7 @@ export const BITCOIN_MAIN: Network = {
   hrp: 'bc',
   p2pkh: 0,
   p2sh: 5,
+  extendedKey: 0x0488b21e,
   genesisHash: '000000000019d6689c085ae165831e934ff763ae46a2a6c172b3f1b60a8ce26f',
 }
 

@@ -574,6 +574,126 @@ export interface BalanceItem {
   tx_count: number
 }
 
+export interface Wallet {
+  /** What the request names. */
+  kind: 'extended_key' | 'descriptor'
+  /** Unused scripts in a row after which a branch ends. */
+  gap_limit: number
+  /** False if branches end before that, because too many scripts would have to be derived. */
+  is_complete: boolean
+  /** Base units, decimal. */
+  balance: string
+  /** Base units, decimal. */
+  total_received: string
+  /** Base units, decimal. */
+  total_sent: string
+  /** Changes by unconfirmed transactions. */
+  unconfirmed: {
+    /** Base units, signed decimal. */
+    balance_change: string
+    /** Unconfirmed transactions. */
+    tx_count: number
+  }
+  /** Confirmed transactions, each once; null if there are too many to count. */
+  tx_count: number | null
+  /** Scripts with transactions, confirmed or not. */
+  used_count: number
+  /** Confirmed outputs that are unspent. */
+  unspent_count: number
+  /** Of an extended key those of the types of scripts with transactions; of the first type if there are none. */
+  branches: WalletBranch[]
+}
+
+export interface WalletBranch {
+  /** Type of the scripts that an extended key derives; `descriptor` if a descriptor names them. */
+  type: 'p2pkh' | 'p2sh_p2wpkh' | 'p2wpkh' | 'p2tr' | 'descriptor'
+  /** Place among the alternatives of the path: 0 of scripts that receive, 1 of change; 0 alone for a descriptor without alternatives. */
+  branch: number
+  /** False if the branch has one script. */
+  is_ranged: boolean
+  /** Scripts that were derived and looked up. */
+  derived_count: number
+  /** Scripts with transactions, confirmed or not. */
+  used_count: number
+  /** Index of the last script with transactions; null if there is none. */
+  last_used_index: number | null
+  /** The first script behind all that are used; null if there is none, or if it was not derived because there are too many. */
+  next_unused: UnusedAddress | null
+}
+
+export interface UnusedAddress {
+  /** Index in the branch; 0 for a script that a descriptor without a wildcard names. */
+  index: number
+  /** An address. */
+  address: string | null
+  /** Hexadecimal. */
+  script_pub_key: string
+}
+
+export interface WalletAddress {
+  /** Type of the scripts that an extended key derives; `descriptor` if a descriptor names them. */
+  type: 'p2pkh' | 'p2sh_p2wpkh' | 'p2wpkh' | 'p2tr' | 'descriptor'
+  /** Place among the alternatives of the path: 0 of scripts that receive, 1 of change; 0 alone for a descriptor without alternatives. */
+  branch: number
+  /** Index in the branch; 0 for a script that a descriptor without a wildcard names. */
+  index: number
+  /** An address. */
+  address: string | null
+  /** Hexadecimal. */
+  script_pub_key: string
+  /** Whether it has transactions, confirmed or not. */
+  is_used: boolean
+  /** Confirmed transactions. */
+  tx_count: number
+  /** Base units, decimal. */
+  balance: string
+  /** Base units, decimal. */
+  total_received: string
+  /** Base units, decimal. */
+  total_sent: string
+  /** Changes by unconfirmed transactions. */
+  unconfirmed: {
+    /** Base units, signed decimal. */
+    balance_change: string
+    /** Unconfirmed transactions. */
+    tx_count: number
+  }
+}
+
+export interface WalletTransaction {
+  /** 64 hexadecimal characters. */
+  txid: string
+  /** Height of the block; null while unconfirmed. */
+  block_height: number | null
+  /** Index in the block; null while unconfirmed. */
+  tx_index: number | null
+  /** Base units, signed decimal. */
+  value_change: string
+  /** ISO 8601 UTC with milliseconds. */
+  timestamp: string
+}
+
+export interface WalletUtxo {
+  /** 64 hexadecimal characters. */
+  txid: string
+  /** Index among the outputs. */
+  vout: number
+  /** Height of the block; null while unconfirmed. */
+  block_height: number | null
+  /** Base units, decimal. */
+  value: string
+  /** Whether a coinbase created it. */
+  is_coinbase: boolean
+  /** Type of the scripts that an extended key derives; `descriptor` if a descriptor names them. */
+  type: 'p2pkh' | 'p2sh_p2wpkh' | 'p2wpkh' | 'p2tr' | 'descriptor'
+  /** Place among the alternatives of the path: 0 of scripts that receive, 1 of change; 0 alone for a descriptor without alternatives. */
+  branch: number
+  /** Index in the branch; 0 for a script that a descriptor without a wildcard names. */
+  index: number
+  /** Address of its script; null if it has none. */
+  address: string | null
+}
+
 export interface StatsSummary {
   /** Height of the newest block. */
   tipHeight: number
@@ -1422,6 +1542,97 @@ export interface Reads {
       limit: number
     }
   }
+  /** Balance, totals and next unused addresses of the scripts that an extended public key or an output descriptor derives. */
+  wallet: {
+    arguments: {
+      /** An output descriptor, or an extended public key (xpub, ypub, zpub, tpub, upub, vpub): an output descriptor or an extended public key, at most 8000 characters. */
+      descriptor: string
+      /** The only type of scripts to derive from an extended key; by default all that it is for: p2pkh or p2sh_p2wpkh or p2wpkh or p2tr. */
+      type?: 'p2pkh' | 'p2sh_p2wpkh' | 'p2wpkh' | 'p2tr'
+      /** Number of unused scripts in a row after which a branch ends: an integer from 1 to 200; default: 20. */
+      gap_limit?: number
+    }
+    answer: Wallet
+  }
+  /** The scripts that an extended public key or an output descriptor derives, used or not, with their totals. */
+  walletAddresses: {
+    arguments: {
+      /** An output descriptor, or an extended public key (xpub, ypub, zpub, tpub, upub, vpub): an output descriptor or an extended public key, at most 8000 characters. */
+      descriptor: string
+      /** The only type of scripts to derive from an extended key; by default all that it is for: p2pkh or p2sh_p2wpkh or p2wpkh or p2tr. */
+      type?: 'p2pkh' | 'p2sh_p2wpkh' | 'p2wpkh' | 'p2tr'
+      /** Number of unused scripts in a row after which a branch ends: an integer from 1 to 200; default: 20. */
+      gap_limit?: number
+      /** Maximum number of items: an integer from 1 to 500; default: 100. */
+      limit?: number
+      /** Items to skip: an integer from 0 to 9007199254740991; default: 0. */
+      offset?: number
+    }
+    answer: {
+      /** In the order of the read. */
+      items: WalletAddress[]
+      /** Total number of items. */
+      total: number
+      /** Maximum number of items. */
+      limit: number
+      /** Items skipped. */
+      offset: number
+    }
+  }
+  /** The transactions of an extended public key or an output descriptor, newest first, each once with what it changes in all. */
+  walletTransactions: {
+    arguments: {
+      /** An output descriptor, or an extended public key (xpub, ypub, zpub, tpub, upub, vpub): an output descriptor or an extended public key, at most 8000 characters. */
+      descriptor: string
+      /** The only type of scripts to derive from an extended key; by default all that it is for: p2pkh or p2sh_p2wpkh or p2wpkh or p2tr. */
+      type?: 'p2pkh' | 'p2sh_p2wpkh' | 'p2wpkh' | 'p2tr'
+      /** Number of unused scripts in a row after which a branch ends: an integer from 1 to 200; default: 20. */
+      gap_limit?: number
+      /** Number of the page, from 1: an integer from 1 to 9007199254740991; default: 1. */
+      page?: number
+      /** Maximum number of items: an integer from 1 to 500; default: 25. */
+      limit?: number
+      /** Continues the list after the page whose `next_cursor` this is; `page` is then ignored: the next_cursor of a page of this list. */
+      cursor?: string
+    }
+    answer: {
+      /** In the order of the read. */
+      items: WalletTransaction[]
+      /** Total number of items. */
+      total: number
+      /** Number of the page, from 1. */
+      page: number
+      /** Maximum number of items. */
+      limit: number
+      /** `cursor` of the request that continues this list; null at its end. */
+      next_cursor: string | null
+    }
+  }
+  /** The unspent outputs of an extended public key or an output descriptor, as of chain and mempool, newest first. */
+  walletUtxos: {
+    arguments: {
+      /** An output descriptor, or an extended public key (xpub, ypub, zpub, tpub, upub, vpub): an output descriptor or an extended public key, at most 8000 characters. */
+      descriptor: string
+      /** The only type of scripts to derive from an extended key; by default all that it is for: p2pkh or p2sh_p2wpkh or p2wpkh or p2tr. */
+      type?: 'p2pkh' | 'p2sh_p2wpkh' | 'p2wpkh' | 'p2tr'
+      /** Number of unused scripts in a row after which a branch ends: an integer from 1 to 200; default: 20. */
+      gap_limit?: number
+      /** Maximum number of items: an integer from 1 to 500; default: 100. */
+      limit?: number
+      /** Items to skip: an integer from 0 to 9007199254740991; default: 0. */
+      offset?: number
+    }
+    answer: {
+      /** In the order of the read. */
+      items: WalletUtxo[]
+      /** Total number of items. */
+      total: number
+      /** Maximum number of items. */
+      limit: number
+      /** Items skipped. */
+      offset: number
+    }
+  }
   /** The state of chain, mempool and index. */
   statsSummary: { arguments: object; answer: StatsSummary }
   /** The circulating and the maximum supply. */
@@ -1796,6 +2007,10 @@ export const READS: Readonly<Record<keyof Reads, string>> = {
   addressTransactions: '/address/:address/txs?page',
   addressUtxos: '/address/:address/utxos?offset',
   balanceHistory: '/address/:address/balance-history',
+  wallet: 'POST /wallet',
+  walletAddresses: 'POST /wallet/addresses?offset',
+  walletTransactions: 'POST /wallet/txs?page',
+  walletUtxos: 'POST /wallet/utxos?offset',
   statsSummary: '/stats/summary',
   supply: '/stats/supply',
   richList: '/stats/richlist?page',

@@ -35,6 +35,7 @@ interface StateHeaders {
   readonly chain: ChainState
   readonly changing: Headers[number]
   readonly final: Headers[number]
+  readonly private: Headers[number]
 }
 
 /** An answer from the cache, as of a state. */
@@ -117,7 +118,7 @@ export class ReadAnswers {
       route: (media === undefined ? API : (media.prefix ?? '')) + path,
       headers: [
         before?.answer.headers[0] ?? bodyHeaders(representation, cached),
-        isFinal ? headers.final : headers.changing,
+        cached.isPrivate ? headers.private : isFinal ? headers.final : headers.changing,
       ],
       body: representation.body,
       ...policyOf(cached),
@@ -163,7 +164,7 @@ function outsideAnswer(answer: CachedAnswer): Answer {
 /** Returns the headers of a state for its answers. */
 function stateHeaders(chain: ChainState): StateHeaders {
   const of = (cacheControl: string) => joined([...chainHeaders(chain), ['cache-control', cacheControl]])
-  return { chain, changing: of('no-cache'), final: of(FINAL) }
+  return { chain, changing: of('no-cache'), final: of(FINAL), private: of('no-store') }
 }
 
 /** Returns the headers of a representation as one. */

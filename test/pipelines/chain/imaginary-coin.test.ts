@@ -36,6 +36,7 @@ const COIN: Network = {
   hrp: 'imag',
   p2pkh: 31,
   p2sh: 53,
+  extendedKey: 0x01020304,
   dilithium: {
     hrp: 'dimag',
     p2pkh: 32,

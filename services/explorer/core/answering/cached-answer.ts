@@ -24,6 +24,8 @@ export interface AnswerFacts {
   readonly finalFrom: number
   /** The `media` of its encoding. */
   readonly media?: Encoding['media'] | undefined
+  /** True if it must not be kept, except by the client. */
+  readonly isPrivate?: boolean | undefined
 }
 
 /** A successful answer in one encoding. */
@@ -33,15 +35,20 @@ export class CachedAnswer implements AnswerFacts {
   readonly emptyFrom: number | undefined
   readonly finalFrom: number
   readonly media: Encoding['media'] | undefined
+  readonly isPrivate: boolean
   readonly #coded: Partial<Record<Coding, Representation>> = {}
   readonly #compressing: Partial<Record<Coding, Promise<Representation>>> = {}
 
-  constructor({ body, etag }: Encoded, { path, emptyFrom, finalFrom, media }: AnswerFacts) {
+  constructor(
+    { body, etag }: Encoded,
+    { path, emptyFrom, finalFrom, media, isPrivate = false }: AnswerFacts,
+  ) {
     this.path = path
     this.identity = new Representation(undefined, body, etag)
     this.emptyFrom = emptyFrom
     this.finalFrom = finalFrom
     this.media = media
+    this.isPrivate = isPrivate
   }
 
   get body(): Buffer {

@@ -379,9 +379,10 @@ export class Reader {
     if (read.fresh === 'outside') return this.#outside(read, args, request)
     if (this.notReady !== undefined) return this.notReady
     const { encoding, onDisconnect } = request
-    const key = keyOf(read, args, encoding)
+    const isPrivate = read.isPrivate === true
+    const key = isPrivate ? '' : keyOf(read, args, encoding)
     this.#followDefinitions()
-    const cached = this.#cache.get(key)
+    const cached = isPrivate ? undefined : this.#cache.get(key)
     if (cached !== undefined) return this.#verified({ answer: cached, chain: this.#parts.state.chain })
     return (
       this.#underWay({ read, args, key, encoding })
@@ -430,7 +431,8 @@ export class Reader {
   /** Joins or starts the answer. @returns undefined under overload. */
   #underWay(request: Wanted): SharedAnswer<Outcome> | undefined {
     const { read, key } = request
-    const underWay = read.fresh === 'live' ? undefined : this.#joinable(key)
+    const isPrivate = read.isPrivate === true
+    const underWay = isPrivate || read.fresh === 'live' ? undefined : this.#joinable(key)
     if (underWay !== undefined) return underWay
     if (this.isFull) return undefined
     this.#answersUnderWay++
@@ -439,7 +441,7 @@ export class Reader {
       this.#answersUnderWay--
       if (this.#pending.get(key)?.answer === making) this.#pending.delete(key)
     })
-    this.#pending.set(key, { clock: this.#cache.clock, answer: making })
+    if (!isPrivate) this.#pending.set(key, { clock: this.#cache.clock, answer: making })
     return making
   }
 
@@ -472,8 +474,9 @@ export class Reader {
       emptyFrom,
       finalFrom,
       media: encoding.media,
+      isPrivate: read.isPrivate,
     })
-    const dependence = dependenceOf(read.fresh, validity)
+    const dependence = read.isPrivate === true ? undefined : dependenceOf(read.fresh, validity)
     this.#followDefinitions()
     if (dependence !== undefined) this.#cache.keep(key, answer, dependence, clock, request)
     return { answer, chain }

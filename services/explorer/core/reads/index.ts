@@ -40,6 +40,8 @@ import {
 import { transactionScripts } from './chain/transaction-scripts.js'
 import { recentTransactions, transaction } from './chain/transactions.js'
 import { transactionPackage } from './mempool/transaction-package.js'
+import { wallet, walletAddresses } from './wallet/wallet.js'
+import { walletTransactions, walletUtxos } from './wallet/lists.js'
 import { whaleAlerts } from './mempool/whales.js'
 
 /** All reads. A new one is declared in a file of its group and added here; its routes follow from the declaration. */
@@ -63,6 +65,10 @@ export const READS: readonly Read[] = [
   addressTransactions,
   addressUtxos,
   balanceHistory,
+  wallet,
+  walletAddresses,
+  walletTransactions,
+  walletUtxos,
   summary,
   supply,
   richList,

@@ -96,6 +96,11 @@ export interface Read {
   readonly path: string
   /** `POST`: the arguments are the JSON object in the body, because they may be too long for a URL. Not set: GET. */
   readonly method?: 'POST'
+  /**
+   * True if the arguments are a secret of the client: they are never part of a URL, and neither they nor the answer are kept in memory or
+   * shared. Only with `method: 'POST'`.
+   */
+  readonly isPrivate?: boolean
   readonly fresh: Freshness
   /** Returns the number of requests that the rate limit counts. Not set: 1. */
   readonly cost?: (args: never) => number

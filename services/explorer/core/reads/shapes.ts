@@ -32,6 +32,7 @@ import {
 export * from './feed-shapes.js'
 export * from './figure-shapes.js'
 export * from './mempool/history-shapes.js'
+export * from './wallet/shapes.js'
 
 /**
  * The shapes of the answers. Rows of the chain are snake_case, computed figures camelCase; amounts are decimal strings in base

@@ -65,6 +65,11 @@ export class Tables {
     return this.#hasRead
   }
 
+  /** Checks that the answer is still wanted. @throws the reason of the signal. */
+  throwIfCancelled(): void {
+    this.signal?.throwIfAborted()
+  }
+
   /** Notes that the answer is valid only if the fence has not changed. */
   requireFence(): void {
     this.#hasRead = true

@@ -27,6 +27,11 @@ export const MAX_BODY_BYTES = 64 * 1024
 const RESPONSE_TYPE = 'application/graphql-response+json'
 const VARY = 'accept, accept-encoding, x-min-chain-height'
 
+const PRIVATE_IN_URL: Failure = {
+  code: 'HW_METHOD_NOT_ALLOWED',
+  message: 'the keys of a wallet are taken by POST alone: those of a URL are written to logs on its way',
+}
+
 /** A request with its effects besides its response. */
 interface Exchange {
   readonly request: Request
@@ -34,6 +39,8 @@ interface Exchange {
   chain?: ChainState
   /** The reason why there is no answer. */
   failure?: Failure
+  /** True if the answer must not be kept, except by the client. */
+  isPrivate?: boolean
 }
 
 /** The endpoint /graphql: queries by GET and POST, and GraphiQL for browsers. */
@@ -97,6 +104,9 @@ export class GraphqlEndpoint {
           message: 'subscriptions need the protocol graphql-transport-ws',
         }),
       ]
+    if (prepared.isPrivate && exchange.request.method !== 'POST')
+      return failureResponse(PRIVATE_IN_URL, exchange.request)
+    exchange.isPrivate = prepared.isPrivate
     const result = await this.#execute(exchange, operations, prepared)
     if ('data' in result) return result
     exchange.failure = result
@@ -137,13 +147,13 @@ export class GraphqlEndpoint {
   }
 
   async #toAnswer([text, { status, headers = {} }]: Response, exchange: Exchange): Promise<Answer> {
-    const { request, chain, failure } = exchange
+    const { request, chain, failure, isPrivate = false } = exchange
     const encoded = encodedText(
       text ?? JSON.stringify({ errors: [formatError(new Error(messageOf(status)))] }),
     )
     const common: Headers = [
       ['vary', VARY],
-      ['cache-control', failure === undefined && chain !== undefined ? 'no-cache' : 'no-store'],
+      ['cache-control', failure === undefined && chain !== undefined && !isPrivate ? 'no-cache' : 'no-store'],
       ...(chain === undefined ? [] : chainHeaders(chain)),
       ...(failure === undefined ? [] : retryHeaders(failure)),
     ]

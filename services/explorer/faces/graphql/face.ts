@@ -14,7 +14,7 @@ export function graphqlFace(core: Core, basePath?: string): HttpFace {
   // The chain may be known only after the start, and then has another schema.
   const operations = (): Operations => {
     const isOfDilithium = hasDilithium(core.reader.chain)
-    const known = made.get(isOfDilithium) ?? new Operations(schemaOf(core.reads, isOfDilithium))
+    const known = made.get(isOfDilithium) ?? new Operations(schemaOf(core.reads, isOfDilithium), core.reads)
     made.set(isOfDilithium, known)
     return known
   }

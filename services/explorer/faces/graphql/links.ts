@@ -174,4 +174,8 @@ export const FURTHER_ROWS: Readonly<Record<string, number>> = {
   searchPrefix: 100,
   balanceHistory: 100,
   transactionMerkleProof: 100,
+  wallet: 1_000,
+  walletAddresses: 1_000,
+  walletTransactions: 1_000,
+  walletUtxos: 1_000,
 }

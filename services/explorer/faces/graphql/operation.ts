@@ -13,6 +13,7 @@ import {
   visit,
 } from 'graphql'
 import { LRUCache } from 'lru-cache'
+import type { Read } from '../../core/reads/read.js'
 import { type Cost, CostOf, MAX_COST, refusalOf } from './cost.js'
 import { tooCostly } from './errors.js'
 import type { Fields } from './links.js'
@@ -31,6 +32,8 @@ export interface Prepared {
   readonly operation: OperationDefinitionNode
   readonly variables: Readonly<Record<string, unknown>>
   readonly cost: Cost
+  /** True if it reads something with arguments that are secrets of the client. */
+  readonly isPrivate: boolean
 }
 
 /** Rows that cost as much as one request. */
@@ -54,8 +57,15 @@ const fieldOf: GraphQLFieldResolver<Fields, Reading> = (object, _, reading, { fi
 /** Parses, validates and executes the operations of a schema. */
 export class Operations {
   readonly #documents = new LRUCache<string, DocumentNode>({ max: MAX_DOCUMENTS })
+  readonly #privateFields: ReadonlySet<string>
 
-  constructor(readonly schema: GraphQLSchema) {}
+  /** @param reads of which the schema was made. */
+  constructor(
+    readonly schema: GraphQLSchema,
+    reads: readonly Pick<Read, 'name' | 'isPrivate'>[],
+  ) {
+    this.#privateFields = new Set(reads.filter(({ isPrivate }) => isPrivate).map(({ name }) => name))
+  }
 
   /** Returns an operation that can be executed, or the reasons why it cannot. */
   prepare({ query, operationName, variables }: Params): Prepared | readonly GraphQLError[] {
@@ -77,7 +87,8 @@ export class Operations {
       if (errors !== undefined) return errors
       const cost = new CostOf(this.schema, document, coerced).operation(operation)
       const refusal = refusalOf(cost)
-      return refusal === undefined ? { document, operation, variables: values, cost } : [tooCostly(refusal)]
+      if (refusal !== undefined) return [tooCostly(refusal)]
+      return { document, operation, variables: values, cost, isPrivate: this.#isPrivate(document) }
     } catch (error) {
       if (error instanceof GraphQLError) return [error]
       throw error
@@ -94,8 +105,19 @@ export class Operations {
       throw tooCostly(`a document may select at most ${String(MAX_SELECTIONS)} fields: send several`)
     const errors = validate(this.schema, document, specifiedRules, { maxErrors: MAX_ERRORS })
     if (errors.length > 0) return errors
-    this.#documents.set(query, document)
+    // It may contain the secret itself.
+    if (!this.#isPrivate(document)) this.#documents.set(query, document)
     return document
+  }
+
+  #isPrivate(document: DocumentNode): boolean {
+    let isPrivate = false
+    visit(document, {
+      Field: ({ name }) => {
+        isPrivate ||= this.#privateFields.has(name.value)
+      },
+    })
+    return isPrivate
   }
 
   /** Executes a query. @throws the first error of a field: there is no answer in part. */

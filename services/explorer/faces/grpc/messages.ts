@@ -47,14 +47,13 @@ function toItem(field: DescField, value: unknown): unknown {
   return field.scalar === ScalarType.INT64 ? BigInt(value as number) : value
 }
 
-/** Returns the text of an enum value in REST: `whale-alerts` for CHANNEL_WHALE_ALERTS. */
+/** Returns the text of an enum value in REST: `node_syncing` for INDEXER_STATUS_NODE_SYNCING. */
 export function textOf(descriptor: DescEnum, number: unknown): string | undefined {
-  return descriptor.values
-    .find((value) => value.number === number)
-    ?.localName.toLowerCase()
-    .replaceAll('_', '-')
+  return descriptor.values.find((value) => value.number === number)?.localName.toLowerCase()
 }
 
+/** Returns the number of an enum value by its text: the names of channels have hyphens. */
 function numberOf(descriptor: DescEnum, text: unknown): number | undefined {
-  return descriptor.values.find(({ number }) => number !== 0 && textOf(descriptor, number) === text)?.number
+  const name = String(text).replaceAll('-', '_')
+  return descriptor.values.find(({ number }) => number !== 0 && textOf(descriptor, number) === name)?.number
 }

@@ -36,7 +36,8 @@ export async function* subscription(
   call: Call,
   encoded: EncodedEvents,
 ): AsyncGenerator<Buffer> {
-  const channel = textOf(ChannelSchema, request.channel)
+  // The names of channels have hyphens: whale-alerts for CHANNEL_WHALE_ALERTS.
+  const channel = textOf(ChannelSchema, request.channel)?.replaceAll('_', '-')
   const messages = messagesOf(feeds, channel, request, call.signal)
   call.sendHeaders()
   for await (const message of messages) yield encoded.bytesOf(channel ?? '', message)

@@ -130,6 +130,10 @@ const EXPECTED: Readonly<Record<string, readonly [level: number, behind: number]
   addressUtxos: [200, 503],
   addressSummaries: [200, 503],
   balanceHistory: [200, 503],
+  wallet: [200, 503],
+  walletAddresses: [200, 503],
+  walletTransactions: [200, 503],
+  walletUtxos: [200, 503],
   // Figures and series describe the state that they name; no client takes them for "unused".
   statsSummary: [200, 200],
   supply: [200, 200],

@@ -13,6 +13,22 @@ const RANGES: Readonly<Record<string, Readonly<Record<string, Range>>>> = {
   '/address/:address/txs': { page: [1, 1, Number.MAX_SAFE_INTEGER], limit: [25, 1, 100] },
   '/address/:address/utxos': { limit: [100, 1, 500], offset: [0, 0, Number.MAX_SAFE_INTEGER] },
   '/address/:address/balance-history': { limit: [30, 1, 365] },
+  '/wallet': { gap_limit: [20, 1, 200] },
+  '/wallet/addresses': {
+    gap_limit: [20, 1, 200],
+    limit: [100, 1, 500],
+    offset: [0, 0, Number.MAX_SAFE_INTEGER],
+  },
+  '/wallet/txs': {
+    gap_limit: [20, 1, 200],
+    page: [1, 1, Number.MAX_SAFE_INTEGER],
+    limit: [25, 1, 500],
+  },
+  '/wallet/utxos': {
+    gap_limit: [20, 1, 200],
+    limit: [100, 1, 500],
+    offset: [0, 0, Number.MAX_SAFE_INTEGER],
+  },
   '/mempool/blocks': { limit: [8, 1, 30] },
   '/fees/history': { limit: [144, 1, 2_016] },
   '/reorgs': { page: [1, 1, Number.MAX_SAFE_INTEGER], limit: [20, 1, 100] },
@@ -38,6 +54,7 @@ const VALID: Readonly<Record<string, string>> = {
   txid: 'ab'.repeat(32),
   address: 'qcrt1qxyz',
   q: 'abcd',
+  descriptor: 'addr(qcrt1qxyz)',
 }
 
 function parse(read: Read, given: Readonly<Record<string, string>>): Record<string, unknown> {

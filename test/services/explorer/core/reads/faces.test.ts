@@ -58,7 +58,14 @@ describe('every read', () => {
     const { items } = (await pipeline.get('/txs/recent?limit=50')).body
     const paying = items.find((tx: { is_coinbase: boolean }) => !tx.is_coinbase)
     const { address } = paying.outputs[0].addresses[0]
-    known = { heightOrHash: tip, txid: paying.txid, address, addresses: `${String(address)} abc`, q: tip }
+    known = {
+      heightOrHash: tip,
+      txid: paying.txid,
+      address,
+      addresses: `${String(address)} abc`,
+      descriptor: `addr(${String(address)})`,
+      q: tip,
+    }
     const label = { address, label: 'Somebody', category: 'person', url: null, verified: false }
     await writeFile(labels, JSON.stringify(label))
     await until('the label is known', async () => (await pipeline.get(`/label/${address}`)).status === 200)

@@ -66,6 +66,7 @@ export function grpc(address: string): Face {
         const response = await call(request, { onHeaders: (reported: Texts) => (headers = reported) })
         return { content: restJson(read, method, response), ...stateIn(headers) }
       } catch (error) {
+        if ((error as RpcError).trailers === undefined) throw error
         const { code, details, trailers } = error as RpcError
         return { code, content: details, ...stateIn(trailers) }
       }

@@ -164,6 +164,7 @@ describe('a cursor', () => {
       'blockTransactions',
       'addressTransactions',
       'addressUtxos',
+      'walletTransactions',
       'richList',
       'mempoolTxids',
       'opReturns',

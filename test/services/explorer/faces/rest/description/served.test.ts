@@ -49,6 +49,7 @@ describe('the descriptions of the API that an explorer serves', () => {
       address: smallest.outputs[0].addresses[0].address,
       q: smallest.outputs[0].addresses[0].address,
       addresses: smallest.outputs[0].addresses[0].address,
+      descriptor: `addr(${String(smallest.outputs[0].addresses[0].address)})`,
       carrying: (await pipeline.get('/op-returns')).body.items[0].txid,
       labelled: labelled.address,
     })
