@@ -105,6 +105,7 @@ export const JOBS: readonly Job[] = [
     'foreign-site',
     'pages',
     'repeated-coinbases',
+    'large-blocks',
   ),
   // Skipped without BITCOIND_EXE.
   {

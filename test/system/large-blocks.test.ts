@@ -18,6 +18,10 @@ const OUTPUTS = 20_000
 const WITNESS = 3_900_000
 const SCRIPT = 10_000
 const SCRIPTS = 10
+/** The length of a page of Esplora's histories. */
+const PAGE = 25
+/** The number of transactions at either end of the history whose pages are requested. */
+const END = IS_WHOLE ? TXS : 10 * PAGE
 const BUSY = Buffer.from(`5120${'07'.repeat(32)}`, 'hex')
 
 /** Returns a transaction that spends the first output of another one, which block `height` contains. */
@@ -164,13 +168,19 @@ describe('blocks of the largest size', () => {
       expect([shown.vout.length, shown.size]).toEqual([parseTx(raw).outputs.length, raw.length])
     }
     const address = addressOf(BUSY, BITCOIN_REGTEST) ?? ''
-    const txids: string[] = []
-    for (let last = ''; ; last = `/${txids.at(-1) ?? ''}`) {
-      const page = (await (await get(`/address/${address}/txs/chain${last}`)).json()) as { txid: string }[]
-      txids.push(...page.map(({ txid }) => txid))
-      if (page.length < 25) break
+    const history = [heavy, wide, ...[...many].reverse()].map(({ txid }) => txid)
+    const pagesFrom = async (first: number, count: number): Promise<string[]> => {
+      const txids: string[] = []
+      for (let last = first > 0 ? history[first - 1] : undefined; txids.length < count; last = txids.at(-1)) {
+        const path = `/address/${address}/txs/chain${last === undefined ? '' : `/${last}`}`
+        const page = (await (await get(path)).json()) as { txid: string }[]
+        txids.push(...page.map(({ txid }) => txid))
+        if (page.length < PAGE) break
+      }
+      return txids
     }
-    expect(txids).toEqual([heavy, wide, ...[...many].reverse()].map(({ txid }) => txid))
+    expect(await pagesFrom(0, END)).toEqual(history.slice(0, END))
+    expect(await pagesFrom(history.length - END, Number.POSITIVE_INFINITY)).toEqual(history.slice(-END))
     const utxos = (await (await get(`/address/${address}/utxo`)).json()) as { value: number }[]
     expect(utxos).toHaveLength(OUTPUTS + 2)
   })
