@@ -1,5 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
@@ -13,6 +12,7 @@ import { startSimnode } from '../../services/simnode/node.js'
 import { buildChain, forkAt, type SimChain } from '../../services/simnode/chain/sim-chain.js'
 import { expectSameRows } from '../harness/clean-index.js'
 import { Pipeline } from '../harness/pipeline.js'
+import { quickFolder } from '../harness/quick-folder.js'
 import { restoreTables } from '../harness/template.js'
 import { until } from '../harness/until.js'
 
@@ -96,7 +96,7 @@ describe('reorganisation below the final height', () => {
   let paths: string[]
 
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'headwater-'))
+    folder = await quickFolder('headwater-')
     log = await openEmbeddedLog(join(folder, 'log'))
     chain = buildChain({ seed: 'final', blocks: 5 })
     const owner = chain.keyring.ownerOf('p2wpkh').script

@@ -1,6 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rm } from 'node:fs/promises'
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest'
@@ -20,6 +18,7 @@ import { startSimnode } from '../../services/simnode/node.js'
 import { buildChain, forkAt } from '../../services/simnode/chain/sim-chain.js'
 import { expectSameRows } from '../harness/clean-index.js'
 import { Pipeline } from '../harness/pipeline.js'
+import { quickFolder } from '../harness/quick-folder.js'
 import { rowDifferences } from '../harness/row-differences.js'
 import { restoreTables } from '../harness/template.js'
 import { SwitchLog, valuesOf } from '../harness/switch-log.js'
@@ -81,7 +80,7 @@ describe('events of a log:', () => {
   })
 
   async function logOf(values: readonly Uint8Array[]): Promise<EventLog> {
-    const folder = await mkdtemp(join(tmpdir(), 'headwater-log-'))
+    const folder = await quickFolder('headwater-log-')
     const log = await openEmbeddedLog(folder)
     opened.push(async () => {
       await log.close()
@@ -141,7 +140,7 @@ describe('events of a log:', () => {
     const db = await database()
     const log = await logOf(events)
     const read = log.read.bind(log)
-    vi.spyOn(log, 'read').mockImplementation((topic, from) => read(topic, from, 5))
+    vi.spyOn(log, 'read').mockImplementation((topic, from) => read(topic, from, 12))
     const materializer = new Materializer({ db, log, logger, finalityDepth: FINALITY })
     while (await materializer.step());
     const reported = async (from: Database): Promise<object> => {

@@ -1,5 +1,4 @@
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
@@ -13,12 +12,13 @@ import { type Simnode, startSimnode } from '../../services/simnode/node.js'
 import { expectSameRows } from '../harness/clean-index.js'
 import { getAnswer, Pipeline } from '../harness/pipeline.js'
 import { ROOT, ServiceProcess } from '../harness/processes.js'
+import { quickFolder } from '../harness/quick-folder.js'
 import { until } from '../harness/until.js'
 import { pathsOfReads } from '../services/explorer/read-paths.js'
 
-const BLOCKS = 250
+const BLOCKS = 150
 const DEPTH = 12
-const READ_EVERY_MS = 20
+const READ_EVERY_MS = 50
 const DIST = ['pipelines', 'proto', 'services']
 
 /** Columns that the other version has in addition. */
@@ -58,7 +58,7 @@ describe('npm run reindex of a version with another schema', () => {
   const reading: Promise<void>[] = []
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'headwater-reindex-'))
+    folder = await quickFolder('headwater-reindex-')
     other = await otherVersion(join(folder, 'other'))
     node = await startSimnode({ seed: 'reindex', blocks: BLOCKS, txsPerBlock: 2, blockIntervalMs: 0 })
     const engine = inject('engineUrl')
