@@ -114,7 +114,7 @@ export class ChainSteps {
         const coins = prevouts.slice(spent, (spent += tx.inputs.length))
         return new LeanTx(tx, { fee: sumOf(coins) - sumOf(tx.outputs), firstSeen }, this.#network)
       })
-      return { height, hash: hexOf(hash), txs }
+      return spent === prevouts.length ? { height, hash: hexOf(hash), txs } : undefined
     } catch (error) {
       if (error instanceof RangeError) return undefined
       throw error

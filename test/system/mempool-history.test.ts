@@ -303,8 +303,30 @@ describe('the history of the mempool', () => {
     expect([...reasons].sort()).toEqual(['conflict', 'fresh', 'unknown', 'unseen'])
     expect([...mempool.expectations.keys()].some((hash) => !chain.includes(hash))).toBe(true)
     await checkSamples()
+    await checkPages()
     await sameInNewDatabase()
   })
+
+  /** Compares the pages with the answers of the API. */
+  async function checkPages(): Promise<void> {
+    const page = async (path: string): Promise<string> =>
+      (await fetch(pipeline.url + path, { headers: { accept: 'text/html' } })).text()
+    for (const hash of mempool.expectations.keys()) {
+      const { missing_txs, added_txs, match_percent } = (
+        await pipeline.get(`/block/${hash}/expected?limit=25`)
+      ).body as ExpectedBlockDetails
+      const html = await page(`/block/${hash}`)
+      expect(html).toContain('Expected and mined')
+      if (match_percent !== null) expect(html).toContain(`${match_percent} %`)
+      for (const { txid } of [...missing_txs, ...added_txs]) expect(html).toContain(`/tx/${txid}`)
+    }
+    expect(await page('/block/3')).not.toContain('Expected and mined')
+    const { items } = (await pipeline.get('/mempool/history')).body as MempoolHistory
+    const html = await page('/mempool')
+    expect(html).toContain('chart-mempool')
+    for (const { totalVsize } of items) expect(html).toContain(`<data value="${String(totalVsize)}">`)
+    expect(await page('/mempool?interval=hour')).toContain('Size over time')
+  }
 
   /** Compares the tables with those of a database that is written from the start of the log at once. */
   async function sameInNewDatabase(): Promise<void> {

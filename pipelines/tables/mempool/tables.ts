@@ -62,7 +62,10 @@ export async function creations(database: string, isCluster: boolean): Promise<s
         `CREATE TABLE IF NOT EXISTS ${database}.$1${onCluster}`,
       )
       return isCluster
-        ? named.replace('= ReplacingMergeTree', `= ReplicatedReplacingMergeTree(${path})`)
+        ? named.replace(/= ReplacingMergeTree(?:\((\w+)\))?/, (_, version?: string) => {
+            const parameters = version === undefined ? path : `${path}, ${version}`
+            return `= ReplicatedReplacingMergeTree(${parameters})`
+          })
         : named
     })
   return [`CREATE DATABASE IF NOT EXISTS ${database}${onCluster}`, ...tables]

@@ -5,6 +5,8 @@ import { BadArgument } from '../../core/reads/read.js'
 import { miningDifficulty, miningHashrate } from '../../core/reads/statistics/mining.js'
 import { exposureHistory } from '../../core/reads/statistics/exposure.js'
 import { dailyStats, dilithiumHistory } from '../../core/reads/statistics/statistics.js'
+import type { SampleStep } from '../../../../pipelines/tables/mempool/history.js'
+import { mempoolHistory } from '../../core/reads/mempool/history.js'
 import type { Chart, Point } from './components/chart.js'
 import { declareText, type PageContext } from './page.js'
 
@@ -105,6 +107,26 @@ export async function balances(page: PageContext, of: string): Promise<Chart | u
     csv: csvOf(page, 'balance', `?address=${of}`),
     format: (value) => f.amount(String(value)),
     scale: 1e-8,
+  }
+}
+
+/** The fee rate of the second line, the lower edge of a band, in base units per virtual byte. */
+const PAYING_FROM = '10.00'
+
+/** Returns the size of the mempool at the end of each minute, hour or day. */
+export async function mempoolSizes(page: PageContext, interval: SampleStep): Promise<Chart> {
+  const { t, f, read } = page
+  const { items, bands } = await read(mempoolHistory, { interval })
+  const from = bands.indexOf(PAYING_FROM)
+  const points = items.map(({ timestamp, totalVsize, vsizes }): Point => {
+    return [timestamp, totalVsize, vsizes.slice(from).reduce((sum, vsize) => sum + vsize, 0)]
+  })
+  return {
+    id: 'mempool',
+    title: t.mempool.history,
+    x: t.words.time,
+    points,
+    lines: [`${t.mempool.vsize}, vB`, t.mempool.payingFrom(f.rate(f.number(Number(PAYING_FROM))))],
   }
 }
 

@@ -24,6 +24,8 @@ type DifferenceRow = SelectedRow<typeof BLOCK_DIFFERENCES.columns>
 
 /** The time after which an answer is made again that lacks what the materializer has not written yet. */
 const SOON_MS = 2_000
+/** The number of newest blocks of which it may not have been written yet what was expected. */
+const NEW_BLOCKS = 3
 /** About the characters of a transaction of a list. */
 const DIFFERENCE_CHARACTERS = 220
 const NOT_KNOWN = 'Expected block not found'
@@ -48,7 +50,11 @@ export const expectedBlock = declareRead({
       'FROM expected_blocks WHERE height = {height:UInt32} AND hash = unhex({hash:String}) ORDER BY seen_at LIMIT 1',
       { height, hash },
     )
-    if (row === undefined) throw new NotFound(NOT_KNOWN, NEVER)
+    if (row === undefined) {
+      // A page that shows the rest of the block is then made again.
+      if (height > chain.height - NEW_BLOCKS) validity.until(Date.now() + SOON_MS)
+      throw new NotFound(NOT_KNOWN, NEVER)
+    }
     validity.finalFrom(height)
     const listOf = (kind: DifferenceKind): Promise<DifferenceRow[]> =>
       DIFFERENCES.bytes(

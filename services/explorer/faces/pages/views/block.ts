@@ -3,6 +3,8 @@ import { icon } from '../../../../design/icons.js'
 import { heightOrHash, limit, page } from '../../../core/reads/arguments.js'
 import { block as blockRead, blockTransactions } from '../../../core/reads/chain/blocks.js'
 import { blockStatistics } from '../../../core/reads/chain/block-statistics.js'
+import { expectedBlock } from '../../../core/reads/mempool/expected-blocks.js'
+import { NotFound } from '../../../core/reads/read.js'
 import type { Block, BlockStatistics } from '../../../core/reads/shapes.js'
 import { fullness } from '../components/blocks.js'
 import {
@@ -18,6 +20,7 @@ import {
   stat,
   stats,
 } from '../components/elements.js'
+import { expectedSection } from '../components/expected.js'
 import { CARD, transactionCard } from '../components/transactions.js'
 import { declarePage, type PageContext } from '../page.js'
 
@@ -29,10 +32,11 @@ export const block = declarePage({
     const { t, f, read, chain, validity } = context
     // Confirmations, and the link to the next block.
     validity.dependsOn('head')
-    const [answer, figures, txs] = await Promise.all([
+    const [answer, figures, txs, comparison] = await Promise.all([
       read(blockRead, { heightOrHash: which }),
       read(blockStatistics, { heightOrHash: which }),
       read(blockTransactions, { heightOrHash: which, page, limit }, CARD),
+      read(expectedBlock, { heightOrHash: which, limit: SHOWN_DIFFERENCES }).catch(whereKnown),
     ])
     const title = t.block.title(f.number(answer.height))
     const confirmations = chain.height - answer.height + 1
@@ -80,6 +84,7 @@ export const block = declarePage({
           [t.block.chainwork, html`<code>${answer.chainwork}</code>`],
         ])}
       </details>
+      ${comparison === undefined ? undefined : expectedSection(context, comparison)}
       ${section(
         t.block.transactions(f.number(txs.total)),
         paged(
@@ -92,6 +97,14 @@ export const block = declarePage({
     return { title, body, json: `/block/${which}` }
   },
 })
+
+/** The maximum number of missing and of added transactions that a page shows. */
+const SHOWN_DIFFERENCES = 25
+
+/** Returns undefined for a block of which it is not known what was expected. @throws any other error. */
+function whereKnown(error: unknown): undefined {
+  if (!(error instanceof NotFound)) throw error
+}
 
 /** Returns the facts that the statistics of a block add; those of a block without transactions say nothing. */
 function statistics({ t, f }: PageContext, figures: BlockStatistics): [string, string | Html | undefined][] {

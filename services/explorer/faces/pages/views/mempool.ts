@@ -1,23 +1,27 @@
-import { html } from '../../../../design/html.js'
+import { html, type Html } from '../../../../design/html.js'
 import { limit } from '../../../core/reads/arguments.js'
 import { mempoolBlocks, recommendedFees } from '../../../core/reads/mempool/fees.js'
+import { mempoolHistory } from '../../../core/reads/mempool/history.js'
 import { mempoolSummary, mempoolTransactions } from '../../../core/reads/mempool/mempool.js'
 import { feeHistogram, projectedCard } from '../components/blocks.js'
 import { empty, heading, section, stat, stats } from '../components/elements.js'
 import { mempoolTable } from '../components/transactions.js'
-import { declarePage } from '../page.js'
+import { chart } from '../components/chart.js'
+import { declarePage, type PageContext } from '../page.js'
+import { mempoolSizes } from '../series.js'
 
 export const mempool = declarePage({
   name: 'mempool',
   path: '/mempool',
-  args: { limit: limit(50, 100) },
-  async view(page, { limit }) {
+  args: { limit: limit(50, 100), interval: mempoolHistory.args.interval },
+  async view(page, { limit, interval }) {
     const { t, f, read } = page
-    const [pool, newest, next, fees] = await Promise.all([
+    const [pool, newest, next, fees, sizes] = await Promise.all([
       read(mempoolSummary, {}),
       read(mempoolTransactions, { limit }),
       read(mempoolBlocks, {}),
       read(recommendedFees, {}),
+      mempoolSizes(page, interval),
     ])
     const projected = html`<ol class="cubes">
       ${next.items.map((block, index) => projectedCard(page, block, index))}
@@ -36,6 +40,7 @@ export const mempool = declarePage({
     ])}
     ${next.items.length === 0 ? undefined : section(t.mempool.projected, projected)}
     ${section(t.mempool.estimates, estimates)}
+    ${sizes.points.length === 0 ? undefined : section(t.mempool.history, html`${intervals(page, interval)}${chart(page, sizes)}`)}
     ${section(t.mempool.byRate, feeHistogram(page, pool.feeHistogram))}
     ${section(
       t.mempool.newest,
@@ -44,3 +49,19 @@ export const mempool = declarePage({
     return { ...t.mempool, body, channels: ['mempool'], json: '/mempool/summary' }
   },
 })
+
+const INTERVALS = ['minute', 'hour', 'day'] as const
+
+/** Returns links to the spans of the chart. */
+function intervals({ t, to }: PageContext, shown: string): Html {
+  return html`<nav class="tabs-bar" aria-label="${t.mempool.history}">
+    ${INTERVALS.map(
+      (each) =>
+        html`<a
+          href="${to('/mempool')}${each === 'minute' ? '' : `?interval=${each}`}"
+          ${each === shown ? html` aria-current="page"` : undefined}
+          >${t.mempool.intervals[each]}</a
+        >`,
+    )}
+  </nav>`
+}
