@@ -1,3 +1,4 @@
+import type { LeanTx } from '../mempool/lean-tx.js'
 import type { NodeRecord } from '../mempool/mempool-events.js'
 
 /**
@@ -16,7 +17,7 @@ export interface Book {
    * Applies an event. Must not take long at once, because it holds up the materializer: longer work is interrupted.
    * @param isWritten true if its rows are in the tables already: it counts only for what later events need.
    */
-  apply(event: NodeRecord, isWritten: boolean): void | Promise<void>
+  apply(event: NodeRecord<LeanTx>, isWritten: boolean): void | Promise<void>
   /** Writes its rows. After an error the journal resets all books. @throws DatabaseUnavailable, QueryRefused. */
   flush(): Promise<void>
 }

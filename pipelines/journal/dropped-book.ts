@@ -45,7 +45,7 @@ export class DroppedBook implements Book {
     this.#bytes = 0
   }
 
-  apply(event: NodeRecord, isWritten: boolean): void {
+  apply(event: NodeRecord<unknown>, isWritten: boolean): void {
     if (isWritten || event.kind !== 'delta') return
     const { time, position, left } = event.delta
     for (const [item, removal] of left.entries()) {

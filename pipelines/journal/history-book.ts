@@ -1,11 +1,9 @@
-import { setImmediate } from 'node:timers/promises'
 import { type Network, networkNamed } from '../chain/networks.js'
 import { hexOf } from '../chain/hash.js'
 import { generationOf, offsetOf } from '../events/positions.js'
 import type { EventLog } from '../log/port.js'
 import { compareBlock, type Difference } from '../mempool/expected-block.js'
-import { fullId, type LeanTx, leanTx, shortId } from '../mempool/lean-tx.js'
-import type { MempoolEntry } from '../mempool/mempool-tx.js'
+import { fullId, type LeanTx, shortId } from '../mempool/lean-tx.js'
 import type { NodeRecord } from '../mempool/mempool-events.js'
 import { ObservedMempool } from '../mempool/observed-mempool.js'
 import { inSlices, projectedWeight } from '../mempool/projection.js'
@@ -27,8 +25,6 @@ import { ChainSteps, type ChainStep } from './chain-steps.js'
 
 /** More changes of the chain than this since the mempool was observed are caught up with: nothing was expected of their blocks. */
 const MAX_CHANGES = 32
-/** The number of transactions that are parsed at once: more would hold up other work. */
-const SLICE = 250
 const MINUTE_MS = 60_000
 
 interface Rows {
@@ -103,7 +99,7 @@ export class HistoryBook implements Book {
     this.#rows = noRows()
   }
 
-  async apply(event: NodeRecord, isWritten: boolean): Promise<void> {
+  async apply(event: NodeRecord<LeanTx>, isWritten: boolean): Promise<void> {
     const now = this.#now
     const time = event.kind === 'delta' ? event.delta.time : event.time
     await this.#endMinute(time, isWritten)
@@ -116,14 +112,14 @@ export class HistoryBook implements Book {
       return
     }
     if (event.kind === 'snapshot') {
-      await now.mempool.replace(await this.#parsed(event.entries))
+      await now.mempool.replace(event.entries)
       now.entered = event.enteredBefore
       now.hasSnapshot = true
     } else {
       const { left, entered, passed, enteredBefore } = event.delta
       await now.mempool.change(
         left.map(({ txid }) => shortId(txid)),
-        await this.#parsed(entered),
+        entered,
       )
       now.entered = enteredBefore + passed.length + entered.length
     }
@@ -253,15 +249,5 @@ export class HistoryBook implements Book {
         rated_vsize: rated.vsize,
         reason,
       })
-  }
-
-  async #parsed(entries: readonly MempoolEntry[]): Promise<LeanTx[]> {
-    const txs: LeanTx[] = []
-    for (const [index, entry] of entries.entries()) {
-      const tx = leanTx(entry, this.#from.network)
-      if (tx !== undefined) txs.push(tx)
-      if (index % SLICE === SLICE - 1) await setImmediate()
-    }
-    return txs
   }
 }

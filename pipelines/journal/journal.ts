@@ -1,7 +1,11 @@
+import { setImmediate } from 'node:timers/promises'
+import type { PoolEntry } from '../../proto/gen/headwater/events/v1/events_pb.js'
+import { networkNamed } from '../chain/networks.js'
 import { WrongChainError } from '../errors.js'
 import { endsBefore } from '../log/replacement.js'
 import type { EventLog } from '../log/port.js'
 import type { Logger } from '../logger.js'
+import { type LeanTx, leanTx } from '../mempool/lean-tx.js'
 import { MempoolEvents } from '../mempool/mempool-events.js'
 import { pause } from '../pause.js'
 import type { Database } from '../tables/clickhouse.js'
@@ -85,6 +89,8 @@ export class MempoolJournal {
     if (chain === undefined) return
     await createMempoolTables(db, await this.#options.isCluster())
     const events = new MempoolEvents(log, logger)
+    const network = networkNamed(chain)
+    const lean = (entry: PoolEntry): LeanTx | undefined => leanTx(entry, network)
     this.#position = await this.#recorded(chain)
     for (const book of books) book.reset(chain)
     let next = this.#position < 0 ? await log.first('node') : await events.snapshotBefore(this.#position)
@@ -94,8 +100,10 @@ export class MempoolJournal {
       const records = await log.read('node', next, READ_AT_ONCE, READ_BYTES)
       for (const record of records) {
         const isWritten = record.position <= this.#position
-        for (const event of events.events([record]))
+        for (const event of events.eventsWith([record], lean))
           for (const book of books) await book.apply(event, isWritten)
+        // A record of a snapshot has a thousand transactions.
+        await setImmediate()
         next = record.position + 1
         if (!isWritten) last = { position: record.position, time: record.time }
       }

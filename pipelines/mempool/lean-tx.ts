@@ -1,6 +1,5 @@
 import type { Network } from '../chain/networks.js'
 import { parseTx, type Tx, vsizeOf, weightOf } from '../chain/transaction.js'
-import type { MempoolEntry } from './mempool-tx.js'
 import type { PackagedTx } from './packages.js'
 import type { ProjectedPackage } from './projection.js'
 
@@ -56,8 +55,16 @@ export class LeanTx implements PackagedTx {
   }
 }
 
+/** An entry of the mempool in an event. */
+interface UnparsedTx {
+  /** Serialised with witnesses. */
+  readonly raw: Uint8Array
+  readonly fee: bigint
+  readonly firstSeen: number
+}
+
 /** Returns an entry of the mempool as a lean transaction; undefined for bytes that are not a transaction. */
-export function leanTx({ raw, fee, firstSeen }: MempoolEntry, network: Network): LeanTx | undefined {
+export function leanTx({ raw, fee, firstSeen }: UnparsedTx, network: Network): LeanTx | undefined {
   try {
     return new LeanTx(parseTx(raw), { fee, firstSeen }, network)
   } catch (error) {

@@ -13,13 +13,13 @@ import { batchesBack, messageIn, recordsOf } from '../log/records.js'
 import { isAfter, type Written } from '../log/written.js'
 import type { MempoolEntry } from './mempool-tx.js'
 
-/** A change of the mempool. */
-export interface MempoolDelta {
+/** A change of the mempool. `E` is the form of its entries. */
+export interface MempoolDelta<E = MempoolEntry> {
   /** Position of its event in topic `node`. */
   readonly position: number
   /** Time at which its event was appended to the log, in Unix milliseconds. */
   readonly time: number
-  readonly entered: readonly MempoolEntry[]
+  readonly entered: readonly E[]
   /** Transactions that left; `by` is the block that confirms it or the txid that replaced it, empty for none. */
   readonly left: readonly MempoolRemoval[]
   /** Transactions that entered and left, before `entered` and after `left`: they were seen only in a block. */
@@ -58,7 +58,7 @@ export interface MempoolPassed {
 }
 
 /** A complete mempool. */
-export interface MempoolSnapshot {
+export interface MempoolSnapshot<E = MempoolEntry> {
   readonly kind: 'snapshot'
   /** Position of topic `chain` at which the poller observed it. */
   readonly seenAt: number
@@ -66,7 +66,7 @@ export interface MempoolSnapshot {
   readonly position: number
   /** Time at which the first part was written, in Unix milliseconds. */
   readonly time: number
-  readonly entries: readonly MempoolEntry[]
+  readonly entries: readonly E[]
   readonly enteredBefore: number
   readonly leftBefore: number
 }
@@ -80,8 +80,8 @@ export type MempoolStep =
  * An event of topic `node` as the poller wrote it. `seenAt` is the position of topic `chain` at which the poller observed it. After a
  * heartbeat, the mempool is that of the events before it.
  */
-export type NodeRecord =
-  | { readonly kind: 'delta'; readonly seenAt: number; readonly delta: MempoolDelta }
+export type NodeRecord<E = MempoolEntry> =
+  | { readonly kind: 'delta'; readonly seenAt: number; readonly delta: MempoolDelta<E> }
   | {
       readonly kind: 'heartbeat'
       readonly seenAt: number
@@ -91,7 +91,7 @@ export type NodeRecord =
       readonly time: number
       readonly heartbeat: Heartbeat
     }
-  | MempoolSnapshot
+  | MempoolSnapshot<E>
 
 /** Reads the events of topic `node`, and drops events of superseded pollers and exact duplicates. */
 export class MempoolEvents {
@@ -99,7 +99,7 @@ export class MempoolEvents {
   readonly #logger: Logger
   #last: Written = { epoch: -1, sequence: -1n }
   /** An incomplete snapshot; its writer may have stopped before the end. */
-  #snapshot: { readonly first: LogRecord; readonly parts: MempoolEntry[][] } | undefined
+  #snapshot: { readonly first: LogRecord; readonly parts: unknown[][] } | undefined
 
   /** The newest heartbeat among the records, undefined before the first. */
   heartbeat: Heartbeat | undefined
@@ -193,7 +193,18 @@ export class MempoolEvents {
   }
 
   /** Yields the events in these records, in order; a snapshot at its last part. */
-  *events(records: readonly LogRecord[]): Generator<NodeRecord> {
+  events(records: readonly LogRecord[]): Generator<NodeRecord> {
+    return this.eventsWith(records, entryOf)
+  }
+
+  /**
+   * Yields the events in these records as `events` does, with entries in another form: those of a whole snapshot are in memory at once.
+   * @param form the same function for all records; returns undefined for entries to leave out.
+   */
+  *eventsWith<E>(
+    records: readonly LogRecord[],
+    form: (entry: PoolEntry) => E | undefined,
+  ): Generator<NodeRecord<E>> {
     for (const record of records) {
       const event = this.#decode(record)
       if (event === undefined || !this.#isNew(event)) continue
@@ -208,11 +219,11 @@ export class MempoolEvents {
         const { part, parts, entries, enteredBefore, leftBefore } = kind.value
         if (part === 0) this.#snapshot = { first: record, parts: [] }
         const snapshot = this.#snapshot
-        if (snapshot?.parts.length === part) snapshot.parts.push(entries.map(entryOf))
+        if (snapshot?.parts.length === part) snapshot.parts.push(formed(entries, form))
         if (snapshot?.parts.length !== parts) continue
         const { first } = snapshot
         const counts = { enteredBefore: Number(enteredBefore), leftBefore: Number(leftBefore) }
-        const content = { entries: snapshot.parts.flat(), ...counts }
+        const content = { entries: snapshot.parts.flat() as E[], ...counts }
         this.#snapshot = undefined
         yield { kind: 'snapshot', seenAt, position: first.position, time: first.time, ...content }
       }
@@ -221,7 +232,7 @@ export class MempoolEvents {
         const delta = {
           position,
           time,
-          entered: entered.map(entryOf),
+          entered: formed(entered, form),
           left: left.map(removalOf),
           passed: passed.map(({ txid, fee, vsize, block, blockHeight }) => {
             return { txid: hexOf(txid), fee, vsize, block: hexOf(block), blockHeight }
@@ -251,6 +262,9 @@ export class MempoolEvents {
 function entryOf({ txid, raw, fee, firstSeen }: PoolEntry): MempoolEntry {
   return { txid: hexOf(txid), raw: Buffer.from(raw), fee, firstSeen }
 }
+
+const formed = <E>(entries: readonly PoolEntry[], form: (entry: PoolEntry) => E | undefined): E[] =>
+  entries.map(form).filter((entry) => entry !== undefined)
 
 /** Converts a removal of an event. The bytes are copied as in `entryOf`. */
 function removalOf({ txid, reason, by, raw, ...rest }: PoolLeft): MempoolRemoval {

@@ -323,7 +323,15 @@ describe('the history of the mempool', () => {
     expect(await page('/block/3')).not.toContain('Expected and mined')
     const { items } = (await pipeline.get('/mempool/history')).body as MempoolHistory
     const html = await page('/mempool')
-    expect(html).toContain('chart-mempool')
+    expect(html).toContain('chart-mempool-minute')
+    const csv = await page('/charts/mempool-minute.csv')
+    expect(
+      csv
+        .trim()
+        .split('\n')
+        .slice(1)
+        .map((line) => line.split(',')[1]),
+    ).toEqual(items.map(({ totalVsize }) => String(totalVsize)))
     for (const { totalVsize } of items) expect(html).toContain(`<data value="${String(totalVsize)}">`)
     expect(await page('/mempool?interval=hour')).toContain('Size over time')
   }

@@ -5,11 +5,13 @@ import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 import { displayBytes } from '../../../pipelines/chain/hash.js'
+import { serializeTx } from '../../../pipelines/chain/transaction.js'
 import type { Book } from '../../../pipelines/journal/book.js'
 import { DroppedBook } from '../../../pipelines/journal/dropped-book.js'
 import { MempoolJournal } from '../../../pipelines/journal/journal.js'
 import { openEmbeddedLog } from '../../../pipelines/log/embedded/embedded.js'
 import type { EventLog } from '../../../pipelines/log/port.js'
+import type { LeanTx } from '../../../pipelines/mempool/lean-tx.js'
 import type { NodeRecord } from '../../../pipelines/mempool/mempool-events.js'
 import { Database } from '../../../pipelines/tables/clickhouse.js'
 import { creations } from '../../../pipelines/tables/mempool/tables.js'
@@ -50,6 +52,12 @@ const heartbeat = (): Payload => ({
   case: 'heartbeat',
   value: { timeMs: 1n, nodeHeight: 1, nodeHash: Buffer.alloc(32), pollIntervalMs: 1 },
 })
+/** Returns the bytes of a transaction. */
+const rawTx = (number: number): Buffer => {
+  const input = { prevTxid: id(number), prevVout: 0, scriptSig: Buffer.alloc(0), sequence: 0, witness: [] }
+  return serializeTx({ version: 2, locktime: 0, inputs: [input], outputs: [] }, false)
+}
+
 const snapshot = (...numbers: readonly number[]): Payload => ({
   case: 'poolSnapshot',
   value: {
@@ -57,7 +65,7 @@ const snapshot = (...numbers: readonly number[]): Payload => ({
     parts: 1,
     enteredBefore: 0n,
     entries: numbers.map((number) => {
-      return { txid: displayBytes(id(number)), raw: Buffer.of(number), fee: 1n, firstSeen: number }
+      return { txid: displayBytes(id(number)), raw: rawTx(number), fee: 1n, firstSeen: number }
     }),
   },
 })
@@ -214,7 +222,7 @@ describe('the history of the mempool', () => {
   })
 
   it('gives each book every event from a snapshot on, in order, and says which are written', async () => {
-    const text = (event: NodeRecord): string =>
+    const text = (event: NodeRecord<LeanTx>): string =>
       event.kind === 'snapshot'
         ? `snapshot ${event.entries.map(({ firstSeen }) => firstSeen).join()}`
         : event.kind === 'delta'
@@ -226,7 +234,7 @@ describe('the history of the mempool', () => {
       reset(): void {
         seen.push('reset')
       }
-      apply(event: NodeRecord, isWritten: boolean): void {
+      apply(event: NodeRecord<LeanTx>, isWritten: boolean): void {
         seen.push(`${text(event)}${isWritten ? ' again' : ''}`)
       }
       async flush(): Promise<void> {

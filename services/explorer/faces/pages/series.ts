@@ -14,6 +14,8 @@ const DAYS = 365
 /** The points of a page; the CSV has all. */
 const SHOWN_BLOCKS = 360
 const ALL_BLOCKS = 20_160
+const SHOWN_SAMPLES = 120
+const ALL_SAMPLES = 1_440
 
 const csvOf = ({ to }: PageContext, id: string, query = ''): string => to(`/charts/${id}.csv${query}`)
 
@@ -114,19 +116,24 @@ export async function balances(page: PageContext, of: string): Promise<Chart | u
 const PAYING_FROM = '10.00'
 
 /** Returns the size of the mempool at the end of each minute, hour or day. */
-export async function mempoolSizes(page: PageContext, interval: SampleStep): Promise<Chart> {
+export async function mempoolSizes(
+  page: PageContext,
+  interval: SampleStep,
+  most = SHOWN_SAMPLES,
+): Promise<Chart> {
   const { t, f, read } = page
-  const { items, bands } = await read(mempoolHistory, { interval })
+  const { items, bands } = await read(mempoolHistory, { interval, limit: most })
   const from = bands.indexOf(PAYING_FROM)
   const points = items.map(({ timestamp, totalVsize, vsizes }): Point => {
     return [timestamp, totalVsize, vsizes.slice(from).reduce((sum, vsize) => sum + vsize, 0)]
   })
   return {
-    id: 'mempool',
+    id: `mempool-${interval}`,
     title: t.mempool.history,
     x: t.words.time,
     points,
     lines: [`${t.mempool.vsize}, vB`, t.mempool.payingFrom(f.rate(f.number(Number(PAYING_FROM))))],
+    csv: csvOf(page, `mempool-${interval}`),
   }
 }
 
@@ -137,6 +144,9 @@ const CHARTS = {
   'quantum.csv': adoption,
   'exposure.csv': exposed,
   'activity.csv': activity,
+  'mempool-minute.csv': (page: PageContext) => mempoolSizes(page, 'minute', ALL_SAMPLES),
+  'mempool-hour.csv': (page: PageContext) => mempoolSizes(page, 'hour', ALL_SAMPLES),
+  'mempool-day.csv': (page: PageContext) => mempoolSizes(page, 'day', ALL_SAMPLES),
   'balance.csv': async (page: PageContext, of?: string) => {
     const chart = of === undefined ? undefined : await balances(page, of)
     if (chart === undefined) throw new BadArgument('address must be one with a history of balances')
