@@ -36,9 +36,9 @@ describe('kubernetes', () => {
 
   it('runs every process of production, as user nobody, within limits, and with probes where it serves', () => {
     const names = of('Deployment').map(({ metadata }) => metadata.name)
-    expect(names.sort()).toEqual(['docs', 'explorer', 'materializer', 'poller'])
+    expect(names.sort()).toEqual(['docs', 'explorer', 'materializer', 'poller', 'webhooks'])
     const processes = containers.map(({ container }) => container.name)
-    expect(processes.sort()).toEqual(['docs', 'explorer', 'materializer', 'poller', 'retrieval'])
+    expect(processes.sort()).toEqual(['docs', 'explorer', 'materializer', 'poller', 'retrieval', 'webhooks'])
     for (const { deployment, container } of containers) {
       expect(container.args).toEqual(commandOf(container.name))
       expect(deployment.spec.template.spec.securityContext.runAsNonRoot).toBe(true)
@@ -64,6 +64,7 @@ describe('kubernetes', () => {
       'Deployment explorer',
       'Deployment materializer',
       'Deployment poller',
+      'Deployment webhooks',
       'broker',
       'controller',
       'entity operator',

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { openEmbeddedLog } from '../../pipelines/log/embedded/embedded.js'
 import type { EventLog } from '../../pipelines/log/port.js'
+import { latestHead } from '../../pipelines/tables/head.js'
 import { type Simnode, startSimnode } from '../../services/simnode/node.js'
 import { Store } from '../../services/webhooks/store.js'
 import { callNode } from '../harness/follow-node.js'
@@ -16,8 +17,11 @@ import { ServiceProcess } from '../harness/processes.js'
 import { until } from '../harness/until.js'
 
 const SECRET = `whsec_${randomBytes(32).toString('base64')}`
-/** Short pauses and a short timeout: what takes an hour takes seconds here. The last pause is longer than the test. */
-const ARGS = ['--retry-ms', '20,40,80,80,80,80,80,80,80,600000', '--timeout-ms', '100']
+/** Short pauses: what takes an hour takes seconds here. The last pause is longer than the test; only a receiver that is down reaches it. */
+const RETRY_MS = [20, 40, ...Array<number>(40).fill(80), 600_000]
+/** Short, and longer than this process, which is also the receiver, is busy with something else. */
+const TIMEOUT_MS = 150
+const ARGS = ['--retry-ms', RETRY_MS.join(','), '--timeout-ms', String(TIMEOUT_MS)]
 
 describe('webhooks to a receiver that fails, sleeps and lies', () => {
   let folder: string
@@ -91,6 +95,19 @@ describe('webhooks to a receiver that fails, sleeps and lies', () => {
     })
   }
 
+  /** Damages the log, and waits until it is repaired. */
+  async function damage(): Promise<void> {
+    await log.append('chain', [Buffer.from('ff00ff', 'hex')])
+    node.simulation.mine({ blocks: 1 })
+    await until('the log is repaired', async () => {
+      await pipeline.poll()
+      await pipeline.materialize()
+      return (
+        pipeline.fold.damage === undefined && (await latestHead(pipeline.db))?.tipHash === node.chain.tip.hash
+      )
+    })
+  }
+
   /** Returns the scripts that most transactions touch. */
   function busiest(count: number): string[] {
     const counts = new Map<string, number>()
@@ -143,8 +160,10 @@ describe('webhooks to a receiver that fails, sleeps and lies', () => {
         pipeline.restartMaterializer()
         simulation.enter(4)
       },
+      damage,
       () => service.start(),
       () => simulation.mine({ blocks: 4 }),
+      damage,
     ]
     for (const change of changes) {
       await change()
@@ -175,13 +194,12 @@ describe('webhooks to a receiver that fails, sleeps and lies', () => {
       ).values(),
     ]
     const isUp = (path: string): boolean => path !== '/down'
-    await until(
-      'all events but those of the dead receiver are accepted',
-      () => {
-        return bodiesOf(isUp).length >= expected.length && waiting() === 0
-      },
-      60_000,
-    )
+    // Not an error here: the comparison below shows what is missing.
+    const areAccepted = (): boolean => bodiesOf(isUp).length >= expected.length && waiting() === 0
+    await until('the events are accepted', areAccepted, 60_000).catch(() => undefined)
+    const events = bodiesOf(isUp).map(lineOf)
+    expect([...events].sort()).toEqual([...expected].sort())
+    expect(waiting()).toBe(0)
 
     // The receiver that was down for all the time comes back, and the operator does not wait for the next attempt.
     const retrying = new ServiceProcess('webhooks', env, join(folder, 'command.log'), ['--retry', 'down'])
@@ -209,8 +227,6 @@ describe('webhooks to a receiver that fails, sleeps and lies', () => {
       expect(bodies.get(id) ?? body).toBe(body)
       bodies.set(id, body)
     }
-    const events = bodiesOf(isUp).map(lineOf)
-    expect([...events].sort()).toEqual([...expected].sort())
     const kinds = new Set(events.map((line) => line.split(' ').slice(0, 2).join(' ')))
     for (const kind of [
       'shop seen',

@@ -2,6 +2,7 @@ import { CommittedEventSchema, type HeadCommitted } from '../../../proto/gen/hea
 import { hexOf } from '../../../pipelines/chain/hash.js'
 import type { Network } from '../../../pipelines/chain/networks.js'
 import { offsetOf, positionOf } from '../../../pipelines/events/positions.js'
+import { lastHeartbeat } from '../../../pipelines/log/heartbeat.js'
 import type { EventLog, LogRecord } from '../../../pipelines/log/port.js'
 import { batchesBack, messageIn, recordsOf } from '../../../pipelines/log/records.js'
 import type { Logger } from '../../../pipelines/logger.js'
@@ -16,7 +17,7 @@ import { confirmedBy, undoneBy } from './chain-events.js'
 import { changesBy, withoutBlock } from './changes.js'
 import type { WebhookEvent } from './events.js'
 import { type Hook, MAX_CONFIRMATIONS } from '../hooks.js'
-import { HookSet } from './matching.js'
+import { HookSet, type Match } from './matching.js'
 import { MempoolWatch } from './mempool-watch.js'
 import type { ChainCursor, Store, StoredBlock } from '../store.js'
 
@@ -24,6 +25,10 @@ import type { ChainCursor, Store, StoredBlock } from '../store.js'
 const [READ_EVENTS, READ_BYTES] = [64, 8 * 2 ** 20]
 /** The number of blocks below the first tip that are known from the start: for confirmations, reorganisations and repairs of the log. */
 const KNOWN_BLOCKS = 500
+/** The number of blocks by which an index that is level with the node may be behind it for a moment. */
+const LEVEL_BLOCKS = 2
+/** The number of the last records of topic `node` among which there is a heartbeat, unless a large snapshot was just written. */
+const HEARTBEAT_RECORDS = 64
 
 export interface FollowerParts {
   readonly log: EventLog
@@ -64,6 +69,8 @@ export class Follower {
   /** The position of topic `committed` that is read next; undefined before its newest head was found. */
   #committed: number | undefined
   #hooks: CurrentHooks | undefined
+  /** True while the first start waits for the index. */
+  #waits = false
 
   constructor(parts: FollowerParts) {
     this.#parts = parts
@@ -133,10 +140,27 @@ export class Follower {
       if (this.#newest === undefined || head.position >= this.#newest.position) this.#newest = head
   }
 
-  /** Returns the state of the newest head, with which the first start begins; undefined if there is none yet. */
+  /** Returns whether the newest head is level with the node. During a backfill, the events of the past would be sent. */
+  async #isLevel({ tipHeight }: HeadCommitted): Promise<boolean> {
+    const { log, logger } = this.#parts
+    const last = await log.last('node')
+    const heartbeat = lastHeartbeat(
+      await log.read('node', Math.max(0, last - HEARTBEAT_RECORDS), HEARTBEAT_RECORDS + 1),
+    )
+    const isLevel =
+      heartbeat !== undefined &&
+      !heartbeat.initialDownload &&
+      heartbeat.nodeHeight <= tipHeight + LEVEL_BLOCKS
+    if (!isLevel && !this.#waits)
+      logger.info({ height: tipHeight }, 'waiting until the index is level with the node')
+    this.#waits = !isLevel
+    return isLevel
+  }
+
+  /** Returns the state of the newest head, with which the first start begins; undefined if the index is not level with the node yet. */
   async #begin(): Promise<ChainCursor | undefined> {
     const { log, store, contained, logger } = this.#parts
-    if (this.#newest === undefined) return undefined
+    if (this.#newest === undefined || !(await this.#isLevel(this.#newest))) return undefined
     const { tipHash: hash, tipHeight } = this.#newest
     const position = Number(this.#newest.position)
     const offset = offsetOf(position)
@@ -187,36 +211,29 @@ export class Follower {
     }: { cursor: ChainCursor; set: HookSet; blocks: Blocks; mempool: MempoolWatch },
   ): Promise<void> {
     const { store } = this.#parts
-    const isNewHook = new Map(list.map(({ id }) => [id, store.hook(id) === undefined]))
+    const newHooks = new Set(list.map(({ id }) => id).filter((id) => store.hook(id) === undefined))
     const newTxids = new Map(
       list.map(({ id, txids }) => {
         const watched = store.watched(id)
         return [id, new Set([...txids].filter((txid) => !watched.has(txid)))]
       }),
     )
-    const isNew = (hook: string, txid: string): boolean => newTxids.get(hook)?.has(txid) === true
+    const searching = list.filter(({ id }) => (newTxids.get(id)?.size ?? 0) > 0)
+    const isNew = ({ hook, txid }: Match): boolean => newTxids.get(hook.id)?.has(txid) === true
+    const at = (height: number): StoredBlock | undefined => store.block(height)
+    const lowest = Math.max(0, cursor.tipHeight - MAX_CONFIRMATIONS + 1)
     const events: WebhookEvent[] = []
-    if ([...newTxids.values()].some(({ size }) => size > 0))
-      for (
-        let height = Math.max(0, cursor.tipHeight - MAX_CONFIRMATIONS + 1);
-        height <= cursor.tipHeight;
-        height++
-      ) {
-        const block = store.block(height)
-        const at = (each: number): StoredBlock | undefined => store.block(each)
-        if (block !== undefined)
-          events.push(
-            ...(await confirmedBy(block, at, list, blocks, ({ hook, txid }) => isNew(hook.id, txid))),
-          )
-      }
-    const present = (await mempool.present(set)).filter(
-      ({ hook, txid }) => isNewHook.get(hook.id) === true || isNew(hook.id, txid),
-    )
+    for (let height = lowest; height <= cursor.tipHeight && searching.length > 0; height++) {
+      const block = at(height)
+      if (block !== undefined) events.push(...(await confirmedBy(block, at, searching, blocks, isNew)))
+    }
+    const present = newHooks.size + searching.length === 0 ? [] : await mempool.present(set)
     const now = Date.now()
     store.write(() => {
       for (const { id, txids } of list) store.register(id, cursor.position, txids)
       const cause = { position: `registered at ${String(cursor.position)}`, time: now }
-      store.queue([...events, ...mempool.see(present, cause, this.#active(list))], now)
+      const fresh = present.filter((match) => newHooks.has(match.hook.id) || isNew(match))
+      store.queue([...events, ...mempool.see(fresh, cause, this.#active(list))], now)
     })
   }
 

@@ -67,9 +67,9 @@ export class MempoolWatch {
     if ((await this.#log.last('node')) < this.#position) {
       this.#logger.warn(
         { position: this.#position },
-        'topic node is shorter than before: reading it from its start',
+        'topic node is shorter than before: continuing with its last snapshot',
       )
-      this.#position = -1
+      this.#position = (await this.#events.findStart(chainPosition)).from - 1
     }
     const first = this.#position + 1
     for await (const record of recordsOf(this.#log, 'node', first)) {
