@@ -514,16 +514,29 @@ describe("mempool.space's API", () => {
       })
       raw.send(JSON.stringify({ action: 'ping' }))
       expect(await field('pong')).toBe(true)
-      node.simulation.mine()
+      node.simulation.mine({ txs: node.simulation.mempool.size })
       await pipeline.level()
       expect(await field('txConfirmed')).toBe(txid)
-      expect(await field('block-transactions')).toMatchObject([{ txid, status: { confirmed: true } }])
-      expect(await field('multi-address-transactions')).toMatchObject({
-        [address!]: { confirmed: [{ txid }] },
-      })
-      expect(await field('multi-scriptpubkey-transactions')).toMatchObject({
-        [scriptpubkey]: { confirmed: [{ txid }] },
-      })
+      interface Shown {
+        readonly txid: string
+        readonly vin: readonly { readonly prevout: { readonly scriptpubkey: string } | null }[]
+        readonly vout: readonly { readonly scriptpubkey: string }[]
+      }
+      const inBlock: Shown[] = []
+      for (let from = 0; from < node.chain.read(node.chain.tip).txs.length; from += 25) {
+        const page = await fetch(`${pipeline.esploraUrl}/block/${node.chain.tip.hash}/txs/${String(from)}`)
+        inBlock.push(...((await page.json()) as Shown[]))
+      }
+      const touches = ({ vin, vout }: Shown): boolean =>
+        [...vout, ...vin.flatMap(({ prevout }) => prevout ?? [])].some(
+          (each) => each.scriptpubkey === scriptpubkey,
+        )
+      const own = inBlock.filter(touches).reverse()
+      expect(own.map((each) => each.txid)).toContain(txid)
+      expect(await field('block-transactions')).toEqual(own)
+      const lists = { mempool: [], confirmed: own, removed: [] }
+      expect(await field('multi-address-transactions')).toEqual({ [address!]: lists })
+      expect(await field('multi-scriptpubkey-transactions')).toEqual({ [scriptpubkey]: lists })
       expect(((await field('mempool-txids')) as { mined: string[] }).mined).toContain(txid)
       messages.length = 0
       node.simulation.reorg(1)

@@ -28,7 +28,8 @@ export class ProjectedDeltas {
     this.#mempool = mempool
     this.#sequence++
     const differences = new Map<number, string>()
-    for (const [index, before] of this.#known) {
+    // Of a copy, because a map with a changed entry would be visited again and again.
+    for (const [index, before] of [...this.#known]) {
       this.#known.delete(index)
       if (!followed.has(index)) continue
       const now = this.#txsOf(index)
