@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
@@ -13,14 +12,15 @@ import { freePort } from '../../services/process/ports.js'
 import { expectSameRows } from '../harness/clean-index.js'
 import { getAnswer, Pipeline } from '../harness/pipeline.js'
 import { ServiceProcess } from '../harness/processes.js'
+import { quickFolder } from '../harness/quick-folder.js'
 import { until } from '../harness/until.js'
 import { FeedClient } from '../services/explorer/feed-client.js'
 import { pathsOfReads, type ReadPath } from '../services/explorer/read-paths.js'
 
-/** Five batches of the backfill, so that a replay can be killed between its first head and its last. */
-const BLOCKS = 500
+/** Four batches of the backfill, so that a replay can be killed between its first head and its last. */
+const BLOCKS = 400
 /** Reads and steps share the processors with the replays: without pauses they would use most of their time. */
-const [READ_EVERY_MS, STEP_EVERY_MS] = [10, 100]
+const [READ_EVERY_MS, STEP_EVERY_MS] = [5, 600]
 const DEPTH = 12
 /**
  * Answers that depend on the chain alone are compared at every moment; those that depend on the mempool if both have
@@ -59,7 +59,7 @@ describe('replay --into, under blocks, reorganisations and readers', () => {
     (await (await fetch(`${nodeUrl}/control/${path}`, { method: 'POST' })).json()) as { hash: string }
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'headwater-into-'))
+    folder = await quickFolder('headwater-into-')
     const [nodePort, explorerPort] = [await freePort(), await freePort()]
     nodeUrl = `http://127.0.0.1:${String(nodePort)}`
     explorerUrl = `http://127.0.0.1:${String(explorerPort)}`
