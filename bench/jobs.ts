@@ -106,6 +106,7 @@ export const JOBS: readonly Job[] = [
     'pages',
     'repeated-coinbases',
     'large-blocks',
+    'engine-disk-full',
   ),
   // Skipped without BITCOIND_EXE.
   {

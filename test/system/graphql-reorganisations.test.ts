@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, inject, it } from 'vitest'
 import { type Simnode, startSimnode } from '../../services/simnode/node.js'
 import { Pipeline } from '../harness/pipeline.js'
@@ -11,7 +12,9 @@ const STATES_PER_CLEAN_INDEX = process.env['GRAPHQL_REORGS'] === undefined ? 4 :
 const FINALITY = 20
 /** Every tenth reorganisation goes below the final height. */
 const depthOf = (round: number): number => (round % 10 === 9 ? FINALITY + 4 : 1 + (round % 5))
-const READERS = 3
+const READERS = 2
+/** Without pauses the readers would use most of the time of the processors. */
+const READ_EVERY_MS = 20
 
 /** Blocks by links, their transactions, what these spend and where it went, and the totals of the addresses. */
 const OF_CHAIN = `{
@@ -79,6 +82,7 @@ describe('nested GraphQL reads during reorganisations', { timeout: 30 * 60_000 }
 
     async function readChain(): Promise<void> {
       while (!isOver) {
+        await sleep(READ_EVERY_MS)
         const { data, headers } = await ask(followed.url, OF_CHAIN)
         const { chain, tip, blocks } = data as ChainData
         expect([headers.get('x-chain-tip'), tip.hash, blocks.items[0]?.hash]).toEqual([
@@ -96,6 +100,7 @@ describe('nested GraphQL reads during reorganisations', { timeout: 30 * 60_000 }
     /** A transaction of the mempool is unconfirmed in the same answer, and its summary counts as many as the list has. */
     async function readBoth(): Promise<void> {
       while (!isOver) {
+        await sleep(READ_EVERY_MS)
         const { data } = await ask(followed.url, OF_BOTH)
         const { items } = data.mempoolTransactions
         expect(Math.min(100, data.mempoolSummary.txCount)).toBe(items.length)

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { ConfigResourceTypes, Kafka, logLevel } from 'kafkajs'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -7,6 +8,9 @@ import type { EventLog } from '../../pipelines/log/port.js'
 import { KafkaCluster } from '../harness/kafka.js'
 import { WITHOUT_KAFKA } from '../harness/without-kafka.js'
 import { until } from '../harness/until.js'
+
+/** Without pauses the writer would use the time of the processors that brokers need to start. */
+const WRITE_EVERY_MS = 5
 
 const text = (value: string): Buffer => Buffer.from(value)
 
@@ -210,6 +214,7 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('the log on three brokers', () => {
         // As the poller does after an error: it reads the last position before it continues.
         const position = await log.append('chain', [text(value)]).catch(() => undefined)
         if (position !== undefined) acknowledged.push({ position, value })
+        await sleep(WRITE_EVERY_MS)
       }
     })()
     await until('it writes', () => acknowledged.length > 20)

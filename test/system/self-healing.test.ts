@@ -1,8 +1,6 @@
 import { fromBinary } from '@bufbuild/protobuf'
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rm } from 'node:fs/promises'
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest'
 import { decodeChainEvent, encodeChainEvent } from '../../pipelines/events/chain-event.js'
@@ -23,6 +21,7 @@ import { expectSameRows } from '../harness/clean-index.js'
 import { dropDatabase, newDatabase } from '../harness/engine.js'
 import { KafkaCluster } from '../harness/kafka.js'
 import { Pipeline } from '../harness/pipeline.js'
+import { quickFolder } from '../harness/quick-folder.js'
 import { copyLog, SwitchLog, valuesOf, WithoutBeginning } from '../harness/switch-log.js'
 import { until } from '../harness/until.js'
 import { WITHOUT_KAFKA } from '../harness/without-kafka.js'
@@ -144,7 +143,7 @@ describe.each(adapters)('a damaged log heals itself, on $name', ({ name, skip })
   }
 
   async function newLog(): Promise<EventLog> {
-    const dataDir = await mkdtemp(join(tmpdir(), 'headwater-healing-'))
+    const dataDir = await quickFolder('headwater-healing-')
     const url = cluster?.logUrl(`h${randomBytes(6).toString('hex')}`)
     const log = await openLog({ url, dataDir, logger, ssl: false, sasl: undefined })
     opened.push(async () => {
