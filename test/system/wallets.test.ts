@@ -474,6 +474,41 @@ describe.each([BITCOIN_REGTEST, REGTEST])(
       expect(body.error).toContain('type is for an extended key')
     })
 
+    const submit = (fields: Record<string, string>, path = '/wallet') =>
+      fetch(pipeline.url + path, {
+        method: 'POST',
+        body: new URLSearchParams(fields),
+        headers: { accept: 'text/html' },
+      })
+
+    it('is a page, by a form that is sent in the body', async () => {
+      const empty = await fetch(`${pipeline.url}/wallet?descriptor=${XPUB}`, {
+        headers: { accept: 'text/html' },
+      })
+      expect(empty.status).toBe(200)
+      const formText = await empty.text()
+      expect(formText).toContain('<form class="try" method="post" action="/wallet"')
+      expect(formText).not.toContain(XPUB)
+      const { body: summary } = await post('/wallet', { descriptor: MULTISIG, gap_limit: GAP })
+      const { body: unspent } = await post('/wallet/utxos', { descriptor: MULTISIG, gap_limit: GAP })
+      for (const path of ['/wallet', '/de/wallet']) {
+        const shown = await submit({ descriptor: MULTISIG, type: '', gap_limit: String(GAP) }, path)
+        expect(shown.status).toBe(200)
+        expect(shown.headers.get('cache-control')).toBe('no-store')
+        expect(shown.headers.get('referrer-policy')).toBe('no-referrer')
+        const text = await shown.text()
+        for (const { next_unused: next } of summary.branches) expect(text).toContain(next.address)
+        for (const { txid, vout } of unspent.items)
+          expect(text).toContain(`id="u-${String(txid)}-${String(vout)}"`)
+        expect(text).toContain('<form class="live" method="post"')
+      }
+      const secret = ACCOUNT.privateExtendedKey
+      const refused = await submit({ descriptor: secret })
+      const text = await refused.text()
+      expect(text).toContain('exposed')
+      expect(text).not.toContain(secret.slice(0, 20))
+    })
+
     it('leaves no trace of keys in logs, metrics and queries of the database', async () => {
       const spies = (['query', 'bytes'] as const).map((name) => vi.spyOn(Database.prototype, name))
       const secret = ACCOUNT.privateExtendedKey
@@ -484,6 +519,7 @@ describe.each([BITCOIN_REGTEST, REGTEST])(
       for (const text of texts) {
         for (const { path } of [wallet, walletUtxos]) await post(path, { descriptor: text, type: text })
         for (const face of faces) await face.ask(wallet, { descriptor: text })
+        await submit({ descriptor: text })
         const literal = `{ wallet(descriptor: ${JSON.stringify(text)}) { balance } }`
         for (const document of [query(text), literal, text])
           await fetch(`${pipeline.url}/graphql`, {

@@ -17,6 +17,7 @@ import { search } from './views/search.js'
 import { status, type StatusSource } from './views/status.js'
 import { supply } from './views/supply.js'
 import { transaction } from './views/transaction.js'
+import { wallet } from './views/wallet.js'
 
 /** The sources of pages beside the chain. */
 export interface PageSources {
@@ -30,6 +31,8 @@ export interface PageSources {
 export function pagesOf({ assets, status: source, openApi }: PageSources): {
   readonly documents: readonly Page[]
   readonly texts: readonly Page[]
+  /** Pages whose arguments come from a form that is sent by POST; by GET they show the form. */
+  readonly posted: readonly Page[]
 } {
   const declared = [
     front,
@@ -49,5 +52,5 @@ export function pagesOf({ assets, status: source, openApi }: PageSources): {
     search,
     status(source),
   ]
-  return { documents: declared.map((page) => page(assets)), texts: [chartCsv] }
+  return { documents: declared.map((page) => page(assets)), texts: [chartCsv], posted: [wallet(assets)] }
 }

@@ -47,6 +47,7 @@ const MORE = [
   ['/large', 'large'],
   ['/op-returns', 'opReturns'],
   ['/labels', 'labels'],
+  ['/wallet', 'wallet'],
   ['/reorgs', 'reorgs'],
   ['/api', 'api'],
   ['/status', 'status'],

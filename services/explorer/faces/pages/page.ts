@@ -49,6 +49,9 @@ interface PageDeclaration<A extends Arguments> {
   readonly args: A
   /** True if the page does not depend on the chain: it is then shown without the database, and never cached. */
   readonly isOutside?: boolean
+  /** True if the arguments are a secret of the client, see `Read`: they come from the form that the browser sends. */
+  readonly isPrivate?: boolean
+  readonly cost?: (args: Args<A>) => number
   readonly view: (page: PageContext, args: Args<A>) => Promise<Shown> | Shown
 }
 
@@ -81,11 +84,14 @@ interface Declared<A extends Arguments> extends Omit<PageDeclaration<A>, 'view'>
   readonly make: (page: PageContext, args: Args<A>) => Promise<unknown>
 }
 
-function pageOf<A extends Arguments>({ name, path, args, isOutside = false, at, make }: Declared<A>): Page {
+function pageOf<A extends Arguments>(declared: Declared<A>): Page {
+  const { name, path, args, isOutside = false, isPrivate = false, cost, at, make } = declared
   return {
     name: `page ${name}`,
     path,
     fresh: isOutside ? 'outside' : 'objects',
+    isPrivate,
+    ...(cost === undefined ? {} : { cost }),
     args: { ...args, locale: localeArgument },
     answer: Type.Unknown(),
     resolve: (context: ReadContext, values: Args<A> & { readonly locale: Locale }) => {

@@ -9,6 +9,7 @@ import {
   failureAnswer,
   GET,
   JSON_TYPE,
+  keptRequest,
   NO_STORE,
   type PageRequest,
   type Request,
@@ -16,6 +17,7 @@ import {
   urlOf,
 } from '../../http/answer.js'
 import type { Media } from '../../http/media.js'
+import { MAX_READ_BODY } from '../../http/body.js'
 import { Router } from '../../http/router.js'
 import type { HandlerRoute, HttpFace, PathParams, ReadRoute, Route } from '../face.js'
 import type { ChainState } from '../../core/state/state.js'
@@ -101,7 +103,7 @@ export class Site implements HttpFace {
 
   constructor(parts: SiteParts) {
     this.#parts = parts
-    const { documents, texts } = pagesOf(parts)
+    const { documents, texts, posted } = pagesOf(parts)
     const routesOf = (pages: readonly Page[], formFor: FormFor): ReadRoute[] =>
       LANGUAGES.flatMap((language) =>
         pages.map((read) => ({
@@ -122,6 +124,7 @@ export class Site implements HttpFace {
     this.#pages = new Router(pages)
     this.routes = [
       ...pages,
+      ...LANGUAGES.flatMap((language) => posted.map((read) => this.#posted(read, language))),
       own(SUGGESTIONS, (request) => this.#suggest(request)),
       own(FIND, (request) => this.#find(request)),
       own(DOCS, (request) => this.#docs(request)),
@@ -142,6 +145,34 @@ export class Site implements HttpFace {
       return this.#failedPage({ code: 'HW_NOT_FOUND', message: 'Not Found' }, request, chain)
     const unknown = unknownRoute(request)
     return { ...unknown, headers: [...unknown.headers, ['vary', 'accept']] }
+  }
+
+  /** Returns the route of a page whose arguments are in the body of a POST request. */
+  #posted(read: Page, language: Language): HandlerRoute {
+    const { reader } = this.#parts
+    const handle: HandlerRoute['handle'] = async (request) => {
+      const kept = keptRequest(request)
+      const locale = localeOf(language, kept.acceptLanguage)
+      const body = kept.method === 'POST' ? await request.body(MAX_READ_BODY) : Buffer.alloc(0)
+      if (body === undefined)
+        return this.#failedPage({ code: 'HW_BODY_TOO_LARGE', message: 'Body too large' }, kept, reader.chain)
+      const fields = new URLSearchParams(body.toString())
+      const argument = (name: string): string | undefined => {
+        const value = name === 'locale' ? locale : fields.get(name)
+        // A field of a form that is not filled in.
+        return value === null || value === '' ? undefined : value
+      }
+      const { minChainHeight, onDisconnect, authorization, origin } = kept
+      const charge = (requests: number) => reader.limit.over(origin, requests)
+      const encoding = HTML.get(locale) ?? CSV
+      const options = { argument, minChainHeight, onDisconnect, authorization, charge, encoding }
+      const outcome = await reader.answer(read, options)
+      if (!('answer' in outcome)) return this.#failedPage(outcome, kept, reader.chain)
+      const type = ['content-type', 'text/html; charset=utf-8'] as const
+      return { status: 200, headers: [type, NO_STORE], body: outcome.answer.body, policy: POLICY }
+    }
+    const pattern = inLanguage(language, read.path)
+    return { pattern, methods: 'GET, HEAD, POST', isLimited: true, maxBodyBytes: MAX_READ_BODY, handle }
   }
 
   #file(request: Request, { file = '' }: PathParams): Answer {

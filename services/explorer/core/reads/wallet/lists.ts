@@ -111,7 +111,10 @@ export const walletUtxos = declareRead({
 const SCRIPTS_AT_ONCE = 20
 
 /** Returns the unspent outputs of scripts: unconfirmed ones first, then newest block first, by txid and vout. */
-async function unspentOf(context: ReadContext, scripts: readonly WalletScript[]): Promise<WalletUtxo[]> {
+export async function unspentOf(
+  context: ReadContext,
+  scripts: readonly WalletScript[],
+): Promise<WalletUtxo[]> {
   const outputs: WalletUtxo[] = []
   for (let from = 0; from < scripts.length; from += SCRIPTS_AT_ONCE) {
     const some = scripts.slice(from, from + SCRIPTS_AT_ONCE).map(async (each): Promise<WalletUtxo[]> => {

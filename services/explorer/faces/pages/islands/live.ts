@@ -3,6 +3,8 @@ import { localise } from './times.js'
 
 /** The shortest time between two requests of the page while the mempool changes. */
 const PAUSE_MS = 1_000
+/** The same for a page that costs as much as many others, see `liveForm`. */
+const COSTLY_PAUSE_MS = 20_000
 /** Blocks and reorganisations are shown at once, those that arrive together by one request. */
 const BLOCK_PAUSE_MS = 50
 /** The pause after a request that failed although the connection is open. */
@@ -33,6 +35,9 @@ export function keepLive(): void {
 }
 
 const main = (): HTMLElement => document.querySelector('main') as HTMLElement
+
+/** Returns the form that requests the page again by POST; null for a page that its URL names. */
+const liveForm = (): HTMLFormElement | null => document.querySelector('form.live')
 
 class Live {
   readonly #channels: readonly string[]
@@ -96,7 +101,8 @@ class Live {
     else this.#seen.set(channel, seq)
     if (channel === 'blocks' && data?.height !== undefined) this.#height = data.height
     const isBlock = channel === 'blocks' || channel === 'reorgs'
-    this.#updateAfter(isBlock ? BLOCK_PAUSE_MS : Math.max(0, this.#shownAt + PAUSE_MS - Date.now()))
+    const pauseMs = liveForm() === null ? PAUSE_MS : COSTLY_PAUSE_MS
+    this.#updateAfter(isBlock ? BLOCK_PAUSE_MS : Math.max(0, this.#shownAt + pauseMs - Date.now()))
   }
 
   /** Requests the page again after a pause, or as soon as it is visible. */
@@ -127,7 +133,12 @@ class Live {
   /** @returns false if the explorer could not answer. @throws an error of the network. */
   async #request(): Promise<boolean> {
     const headers = { accept: 'text/html', 'x-min-chain-height': String(Math.max(0, this.#height)) }
-    const response = await fetch(location.href, { headers })
+    const form = liveForm()
+    const fields = [...new FormData(form ?? undefined)].filter(
+      (field): field is [string, string] => typeof field[1] === 'string',
+    )
+    const body = form === null ? {} : { method: 'POST', body: new URLSearchParams(fields) }
+    const response = await fetch(location.href, { headers, ...body })
     if (!response.ok && response.status !== 404) return false
     const text = await response.text()
     if (text !== this.#text) await this.#replace(text)
