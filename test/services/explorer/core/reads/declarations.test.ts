@@ -3,12 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Value } from '@sinclair/typebox/value'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { EncodedRows, type Row } from '../../../../../pipelines/tables/rowbinary.js'
-import { EXPECTED_BLOCKS } from '../../../../../pipelines/tables/mempool/history.js'
-import { createMempoolTables, mempoolDatabaseOf } from '../../../../../pipelines/tables/mempool/tables.js'
 import { READS } from '../../../../../services/explorer/core/reads/index.js'
 import type { Read } from '../../../../../services/explorer/core/reads/read.js'
 import { startRecordedNode } from '../../../../../services/recorded-node/node.js'
+import { dropHistory, writeExpectation } from '../../../../harness/expectation.js'
 import { getAnswer, Pipeline } from '../../../../harness/pipeline.js'
 import { readFrames, TIMELINE } from '../../../../harness/recording.js'
 import { until } from '../../../../harness/until.js'
@@ -73,30 +71,17 @@ describe('a declared read', () => {
       q: tip,
       carrying: (await pipeline.get('/op-returns')).body.items[0].txid as string,
     })
-    await writeExpectation(frame.chaininfo.blocks, tip)
+    await writeExpectation(pipeline, frame.chaininfo.blocks, tip)
     const { address = '' } = known
     await writeFile(labels, JSON.stringify({ address, label: 'A', category: 'exchange', url: null }))
     await until('the label is there', async () => (await pipeline.get(`/label/${address}`)).status === 200)
   })
   afterAll(async () => {
-    await pipeline.db.command(`DROP DATABASE ${mempoolDatabaseOf(pipeline.name)} SYNC`)
+    await dropHistory(pipeline)
     await pipeline.close()
     await node.close()
     await rm(labels)
   })
-
-  /** Writes what was expected of a block, as a materializer does that follows the node. */
-  async function writeExpectation(height: number, hash: string): Promise<void> {
-    const db = pipeline.db.sibling(mempoolDatabaseOf(pipeline.name))
-    await createMempoolTables(db, false)
-    const sums = { count: 0, weight: 0, vsize: 0, fees: 0n }
-    const columns = ['expected', 'mined', 'matched'].flatMap((kind) =>
-      Object.entries(sums).map(([name, sum]) => [`${kind}_${name}`, sum]),
-    )
-    const row = { height, hash, seen_at: 1, observed_at: 0, ...Object.fromEntries(columns) }
-    await db.insert(new EncodedRows(EXPECTED_BLOCKS, [row as Row<typeof EXPECTED_BLOCKS.columns>]))
-    await db.close()
-  }
 
   const required = (read: Read): Record<string, string> =>
     Object.fromEntries(

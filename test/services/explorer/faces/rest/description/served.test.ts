@@ -6,6 +6,7 @@ import { CHANNELS } from '../../../../../../services/explorer/core/feed/channels
 import { READS } from '../../../../../../services/explorer/core/reads/index.js'
 import type { Read } from '../../../../../../services/explorer/core/reads/read.js'
 import { startRecordedNode } from '../../../../../../services/recorded-node/node.js'
+import { dropHistory, writeExpectation } from '../../../../../harness/expectation.js'
 import { getAnswer, Pipeline } from '../../../../../harness/pipeline.js'
 import { readFrames, TIMELINE } from '../../../../../harness/recording.js'
 import { until } from '../../../../../harness/until.js'
@@ -34,6 +35,7 @@ describe('the descriptions of the API that an explorer serves', () => {
     const frame = readFrames()[FRAME]
     const tip = frame?.chaininfo.bestblockhash ?? ''
     await pipeline.level({ tip, mempoolSize: frame?.mempoolinfo.size ?? 0 })
+    await writeExpectation(pipeline, frame?.chaininfo.blocks ?? 0, tip)
     openapi = (await getAnswer(`${pipeline.url}/openapi.json`)).body
     const { items } = (await pipeline.get('/txs/recent?limit=50')).body
     const [smallest] = items
@@ -55,6 +57,7 @@ describe('the descriptions of the API that an explorer serves', () => {
     })
   })
   afterAll(async () => {
+    await dropHistory(pipeline)
     await pipeline.close()
     await node.close()
   })

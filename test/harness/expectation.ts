@@ -1,0 +1,24 @@
+import { EXPECTED_BLOCKS } from '../../pipelines/tables/mempool/history.js'
+import { createMempoolTables, mempoolDatabaseOf } from '../../pipelines/tables/mempool/tables.js'
+import { EncodedRows, type Row } from '../../pipelines/tables/rowbinary.js'
+import type { Pipeline } from './pipeline.js'
+
+type Tables = Pick<Pipeline, 'db' | 'name'>
+
+/** Writes what was expected of a block, nothing, as a materializer does that follows the node. */
+export async function writeExpectation({ db, name }: Tables, height: number, hash: string): Promise<void> {
+  const history = db.sibling(mempoolDatabaseOf(name))
+  await createMempoolTables(history, false)
+  const sums = { count: 0, weight: 0, vsize: 0, fees: 0n }
+  const columns = ['expected', 'mined', 'matched'].flatMap((kind) =>
+    Object.entries(sums).map(([column, sum]) => [`${kind}_${column}`, sum]),
+  )
+  const row = { height, hash, seen_at: 1, observed_at: 0, ...Object.fromEntries(columns) }
+  await history.insert(new EncodedRows(EXPECTED_BLOCKS, [row as Row<typeof EXPECTED_BLOCKS.columns>]))
+  await history.close()
+}
+
+/** Drops the database with the history of the mempool. */
+export async function dropHistory({ db, name }: Tables): Promise<void> {
+  await db.command(`DROP DATABASE IF EXISTS ${mempoolDatabaseOf(name)} SYNC`)
+}
