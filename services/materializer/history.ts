@@ -17,11 +17,13 @@ export interface HistoryOptions {
   readonly logger: Logger
   readonly retention: Retention
   readonly onFailure: (error: unknown) => void
+  /** The time for which rows are gathered, in milliseconds. Not set: as the journal has it. */
+  readonly flushMs?: number
 }
 
 /** Writes the history of the mempool until the signal aborts. Never rejects. */
 export async function writeMempoolHistory(
-  { configured, log, logger, retention, onFailure }: HistoryOptions,
+  { configured, log, logger, retention, onFailure, flushMs }: HistoryOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const db = configured.sibling(mempoolDatabaseOf(configured.name))
@@ -37,6 +39,7 @@ export async function writeMempoolHistory(
     chain: async () => (await chainOfLog(log))?.name,
     books: [new DroppedBook(db), new HistoryBook(db, log)],
     retain: () => dropOldHistory(db, retention, Date.now()),
+    ...(flushMs === undefined ? {} : { flushMs }),
     observer: { failed: onFailure },
   })
   await journal.run(signal)

@@ -7,10 +7,12 @@ import { Materializer } from '../../pipelines/materialize/materializer.js'
 import { NodeClient } from '../../pipelines/node/client.js'
 import { Poller } from '../../pipelines/poll/poller.js'
 import { Database } from '../../pipelines/tables/clickhouse.js'
+import { mempoolDatabaseOf } from '../../pipelines/tables/mempool/tables.js'
 import { latestHead } from '../../pipelines/tables/head.js'
 import { createTables } from '../../pipelines/tables/schema-version.js'
 import { type ExplorerOptions, startExplorer } from '../../services/explorer/host/explorer.js'
 import { quickFolder } from './quick-folder.js'
+import { writeMempoolHistory } from '../../services/materializer/history.js'
 import { restoreTables } from './template.js'
 import { until } from './until.js'
 
@@ -35,6 +37,8 @@ export interface PipelineOptions {
   readonly explorer?: Partial<ExplorerOptions>
   /** Creates tables instead of copying those of the shared engine's template. */
   readonly prepare?: (db: Database) => Promise<void>
+  /** True to write the history of the mempool, in the background. */
+  readonly history?: boolean
   /** An existing log to read; by default the pipeline makes its own. */
   readonly log?: EventLog
 }
@@ -51,6 +55,8 @@ interface Level {
 export class Pipeline {
   readonly #folder: string
   readonly #abort = new AbortController()
+  /** The running writer of the mempool's history. */
+  #history: { readonly stop: AbortController; readonly running: Promise<void> } | undefined
 
   private constructor(
     readonly db: Database,
@@ -71,6 +77,36 @@ export class Pipeline {
     private readonly closeExplorer: () => Promise<void>,
   ) {
     this.#folder = folder
+    if (options.history === true) this.#writeHistory()
+  }
+
+  #writeHistory(): void {
+    const stop = new AbortController()
+    const retention = {
+      droppedHours: 1_000,
+      droppedBytes: 1e12,
+      firstSeenDays: 1_000,
+      mempoolMinutesDays: 1_000,
+      mempoolHoursDays: 1_000,
+      expectedBlocksDays: 1_000,
+    }
+    const options = { configured: this.db, log: this.log, logger: loggerOf(), retention, flushMs: 10 }
+    this.#history = {
+      stop,
+      running: writeMempoolHistory({ ...options, onFailure: () => undefined }, stop.signal),
+    }
+  }
+
+  /** Starts a new writer of the mempool's history, as after a crash. */
+  async restartHistory(): Promise<void> {
+    this.#history?.stop.abort()
+    await this.#history?.running
+    this.#writeHistory()
+  }
+
+  /** The database of the mempool's history. */
+  get historyDatabase(): string {
+    return mempoolDatabaseOf(this.name)
   }
 
   static async start(options: PipelineOptions): Promise<Pipeline> {
@@ -164,7 +200,11 @@ export class Pipeline {
 
   async close(): Promise<void> {
     this.#abort.abort()
+    this.#history?.stop.abort()
+    await this.#history?.running
     await this.closeExplorer()
+    if (this.#history !== undefined)
+      await this.db.command(`DROP DATABASE IF EXISTS ${this.historyDatabase} SYNC`).catch(() => undefined)
     await this.db.command(`DROP DATABASE IF EXISTS ${this.name} SYNC`).catch(() => undefined)
     await this.db.close()
     if (this.options.log === undefined) await this.log.close()
@@ -192,6 +232,8 @@ export async function getAnswer(
     body: text === '' ? undefined : JSON.parse(text),
   }
 }
+
+const loggerOf = () => pino({ level: process.env['TEST_LOG'] ?? 'silent' })
 
 function newPoller(options: PipelineOptions, log: EventLog): Poller {
   const logger = pino({ level: process.env['TEST_LOG'] ?? 'silent' })

@@ -30,6 +30,9 @@ const FRAMES_LEFT = 82
 /** The newest frames: a block, of which a transaction was expected, and the transactions after it. */
 const LAST_FRAMES = 2
 
+/** A frame with a transaction that the next one replaces. */
+const REPLACED_FRAME = 1888
+
 /** Values that depend on the time of the request: only their type is compared. */
 const MOMENTARY = new Set(['lastReconciledAt', 'checkedAt', 'checks', 'uptime'])
 
@@ -79,8 +82,10 @@ describe('the examples of the documentation', () => {
       },
     })
     await pipeline.level()
+    node.step(REPLACED_FRAME - FIRST_FRAME)
+    await pipeline.level()
     clock += 30_000
-    node.step(FRAMES_LEFT - LAST_FRAMES)
+    node.step(FIRST_FRAME + FRAMES_LEFT - LAST_FRAMES - REPLACED_FRAME)
     await pipeline.level()
     clock += 30_000
     node.step(LAST_FRAMES)

@@ -407,6 +407,10 @@ export interface TransactionPackage {
   txid: string
   /** Height of its block; null for an unconfirmed transaction. */
   block_height: number | null
+  /** When the node first saw it, in ISO 8601 UTC with milliseconds; null for a confirmed one of which that is not known: it was not seen in the mempool, or too long ago. */
+  first_seen: string | null
+  /** Seconds from then to the time of its block, 0 if that is earlier; null if either is not known. */
+  waited_seconds: number | null
   /** Base units, decimal. */
   fee: string
   /** Virtual bytes. */
@@ -450,6 +454,91 @@ export interface TransactionPackage {
     /** Virtual bytes of the transactions before it in this block. */
     vsize_before: number
   } | null
+}
+
+export interface DroppedTransaction {
+  /** 64 hexadecimal characters. */
+  txid: string
+  /** 64 hexadecimal characters. */
+  block_hash: string | null
+  /** Height of the block; null while unconfirmed. */
+  block_height: number | null
+  /** Index in the block; null while unconfirmed. */
+  tx_index: number | null
+  /** As in the transaction, unsigned. */
+  version: number
+  /** Bytes. */
+  size: number
+  /** Virtual bytes. */
+  vsize: number
+  /** Weight units. */
+  weight: number
+  /** Decimal, never with an exponent. */
+  locktime: string
+  /** Whether it creates coins. */
+  is_coinbase: boolean
+  /** Base units, decimal. */
+  fee: string
+  /** Its fee by its size, base units per virtual byte, decimal; absent once it is confirmed. */
+  fee_rate?: string
+  /** Fee rate of the package in which the projection of blocks takes it, base units per virtual byte, decimal; absent once it is confirmed. */
+  effective_fee_rate?: string
+  /** Inputs. */
+  input_count: number
+  /** Outputs. */
+  output_count: number
+  /** Base units, decimal. */
+  input_value: string
+  /** Base units, decimal. */
+  output_value: string
+  /** ISO 8601 UTC with milliseconds. */
+  timestamp: string
+  /** Whether an input has a witness. */
+  has_witness: boolean
+  /** Whether it spends with a Dilithium signature. */
+  is_dilithium: boolean
+  /** In their order. */
+  inputs: Input[]
+  /** In their order. */
+  outputs: Output[]
+  /** Why it left the mempool. */
+  reason: 'replaced' | 'evicted' | 'expired' | 'unknown'
+  /** ISO 8601 UTC with milliseconds. */
+  left: string
+  /** 64 hexadecimal characters. */
+  replaced_by: string | null
+  /** Whether it was replaced although neither it nor an ancestor in the mempool had signalled it (BIP 125); null if it was not replaced, or that is not known. */
+  full_rbf: boolean | null
+}
+
+export interface ReplacementTree {
+  /** 64 hexadecimal characters. */
+  txid: string
+  /** The transaction that has replaced all others first; each other one after the one in its `replaced_by`. */
+  items: ReplacementMember[]
+  /** Whether the list has all: more than 500 are not searched. */
+  complete: boolean
+}
+
+export interface ReplacementMember {
+  /** 64 hexadecimal characters. */
+  txid: string
+  /** Where it is now: the mempool, the chain, or why it left the mempool; `unknown` also if nothing else is known of it. */
+  status: 'unconfirmed' | 'confirmed' | 'replaced' | 'evicted' | 'expired' | 'unknown'
+  /** Base units, decimal. */
+  fee: string | null
+  /** Virtual bytes. */
+  vsize: number | null
+  /** Its fee by its size, base units per virtual byte, decimal. */
+  fee_rate: string | null
+  /** ISO 8601 UTC with milliseconds. */
+  first_seen: string | null
+  /** ISO 8601 UTC with milliseconds. */
+  left: string | null
+  /** 64 hexadecimal characters. */
+  replaced_by: string | null
+  /** Whether it was replaced although neither it nor an ancestor in the mempool had signalled it (BIP 125); null if it was not replaced, or that is not known. */
+  full_rbf: boolean | null
 }
 
 export interface AddressSummary {
@@ -907,6 +996,22 @@ export interface MempoolTxids {
   limit: number
   /** `cursor` of the request that continues this list; null at its end. */
   next_cursor: string | null
+}
+
+export interface Replacements {
+  /** The last one first. */
+  items: Replacement[]
+  /** Maximum number of items. */
+  limit: number
+  /** `cursor` of the request that continues this list; null at its end. */
+  next_cursor: string | null
+}
+
+export interface Replacement {
+  /** A transaction that was replaced, or that replaced others. */
+  replaced: ReplacementMember
+  /** A transaction that was replaced, or that replaced others. */
+  replacement: ReplacementMember
 }
 
 export interface ProjectedBlock {
@@ -1437,6 +1542,22 @@ export interface Reads {
     }
     answer: TransactionPackage
   }
+  /** A transaction that was replaced, evicted or expired, as it was in the mempool. */
+  replacedTransaction: {
+    arguments: {
+      /** Txid of the transaction: 64 hexadecimal characters. */
+      txid: string
+    }
+    answer: DroppedTransaction
+  }
+  /** The transactions that a transaction replaced, or that replaced it, directly or not. */
+  transactionReplacements: {
+    arguments: {
+      /** Txid of the transaction: 64 hexadecimal characters. */
+      txid: string
+    }
+    answer: ReplacementTree
+  }
   /** The newest transactions of the chain. */
   recentTransactions: {
     arguments: {
@@ -1741,6 +1862,18 @@ export interface Reads {
     }
     answer: MempoolTxids
   }
+  /** The transactions that were replaced last, each with the one that replaced it. */
+  mempoolReplacements: {
+    arguments: {
+      /** Whether to list only those that had not signalled that they may be replaced: true or false; default: false. */
+      full_rbf?: boolean
+      /** Maximum number of items: an integer from 1 to 100; default: 25. */
+      limit?: number
+      /** Continues the list after the part whose `next_cursor` this is: the next_cursor of a page of this list. */
+      cursor?: string
+    }
+    answer: Replacements
+  }
   /** The blocks that miners would build from the mempool now, the next one first. */
   mempoolBlocks: {
     arguments: {
@@ -2001,6 +2134,8 @@ export const READS: Readonly<Record<keyof Reads, string>> = {
   transactionMerkleProof: '/tx/:txid/merkle-proof',
   transactionScripts: '/tx/:txid/scripts',
   transactionPackage: '/tx/:txid/cpfp',
+  replacedTransaction: '/tx/:txid/replaced',
+  transactionReplacements: '/tx/:txid/replacements',
   recentTransactions: '/txs/recent',
   address: '/address/:address',
   addressSummaries: 'POST /addresses',
@@ -2023,6 +2158,7 @@ export const READS: Readonly<Record<keyof Reads, string>> = {
   mempoolSummary: '/mempool/summary',
   mempoolTransactions: '/mempool/txs',
   mempoolTxids: '/mempool/txids?cursor',
+  mempoolReplacements: '/mempool/replacements',
   mempoolBlocks: '/mempool/blocks',
   expectedBlocks: '/mempool/blocks/expected',
   mempoolHistory: '/mempool/history',

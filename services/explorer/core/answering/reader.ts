@@ -4,6 +4,7 @@ import type { Limiter } from '../../../access/rate-limit.js'
 import type { Token } from '../../../access/token.js'
 import type { Definitions } from '../definitions/definitions.js'
 import { TxRejected } from '../node/broadcaster.js'
+import { DroppedTxs } from '../mempool/dropped.js'
 import { NodeUnavailable } from '../../../../pipelines/node/errors.js'
 import { Projections } from '../state/projections.js'
 import { CursorOutdated } from '../reads/cursor.js'
@@ -491,6 +492,7 @@ export class Reader {
     const context: ReadContext = {
       chain: state.chain,
       mempool: state.mempool.snapshot(),
+      dropped: new DroppedTxs(state.drops, history, signal),
       relayFees: state.relayFees,
       tables: tables.withSignal(signal),
       history,
@@ -562,7 +564,10 @@ function dependencesOf(fresh: Freshness, objects: ReadonlySet<string>): readonly
 function absence(error: unknown, chain: ChainState, node: NodeProgress | undefined): Failure {
   if (error instanceof NotBuiltYet) return syncingFailure(syncingProgress(chain, node), chain)
   if (error instanceof CursorOutdated) return { code: error.code, message: error.message, chain }
-  if (error instanceof NotFound) return { code: error.code, message: error.message, from: error.from, chain }
+  if (error instanceof NotFound) {
+    const { code, message, from, details } = error
+    return { code, message, from, chain, ...(details === undefined ? {} : { details }) }
+  }
   throw error
 }
 

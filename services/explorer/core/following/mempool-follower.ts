@@ -142,6 +142,7 @@ export class MempoolFollower {
       const { enteredBefore, leftBefore } = step
       const entries = await this.#resolved(step.entries)
       await this.#apply(seenAt, entries, signal, () => {
+        state.drops.reach(step.time, step.position)
         state.mempool.replace(entries, seenAt)
         whales.inMempool(entries)
         if (feed.lastOf('mempool') < enteredBefore) feed.begin('mempool', enteredBefore)
@@ -160,6 +161,7 @@ export class MempoolFollower {
         const left = delta.left.map(({ txid }) => txid)
         const back = delta.left.filter(({ by }) => stale.has(by))
         const restorable = back.map(({ txid }) => state.mempool.getAny(txid)).filter((tx) => tx !== undefined)
+        state.drops.note(delta)
         state.mempool.change(some, left, seenAt)
         if (restorable.length > 0) state.mempool.restore(restorable)
         publishDelta(feed, delta, some)
@@ -168,12 +170,16 @@ export class MempoolFollower {
     })
   }
 
-  /** Publishes the events before the start, so that clients can resume although a snapshot was written during a restart. */
+  /**
+   * Publishes the events before the start, so that clients can resume although a snapshot was written during a restart. What left by
+   * them may not be in the tables yet.
+   */
   async #publishBefore(start: number): Promise<void> {
     const { network } = this.#parts.state.chain
     if (network === undefined) return
     for (const delta of await this.#events.deltasBefore(start, mempool.history)) {
       const txs = delta.entered.map((entry) => shownTx({ ...entry, network }))
+      this.#parts.state.drops.note(delta)
       publishDelta(this.#parts.feed, delta, txs)
     }
   }

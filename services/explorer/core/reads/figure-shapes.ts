@@ -179,6 +179,13 @@ const ProjectedPlace = Type.Object({
 export const TransactionPackage = Type.Object({
   txid: Hash,
   block_height: orNull(int('height of its block; null for an unconfirmed transaction')),
+  first_seen: Type.Union([Time, Type.Null()], {
+    description:
+      'when the node first saw it, in ISO 8601 UTC with milliseconds; null for a confirmed one of which that is not known: it was not seen in the mempool, or too long ago',
+  }),
+  waited_seconds: orNull(
+    int('seconds from then to the time of its block, 0 if that is earlier; null if either is not known'),
+  ),
   fee: Amount,
   vsize: int('virtual bytes'),
   weight: int('weight units'),

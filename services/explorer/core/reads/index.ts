@@ -39,6 +39,7 @@ import {
 } from './chain/transaction-details.js'
 import { transactionScripts } from './chain/transaction-scripts.js'
 import { recentTransactions, transaction } from './chain/transactions.js'
+import { mempoolReplacements, replacedTransaction, transactionReplacements } from './mempool/replacements.js'
 import { transactionPackage } from './mempool/transaction-package.js'
 import { wallet, walletAddresses } from './wallet/wallet.js'
 import { walletTransactions, walletUtxos } from './wallet/lists.js'
@@ -59,6 +60,8 @@ export const READS: readonly Read[] = [
   transactionMerkleProof,
   transactionScripts,
   transactionPackage,
+  replacedTransaction,
+  transactionReplacements,
   recentTransactions,
   addressSummary,
   addressSummaries,
@@ -81,6 +84,7 @@ export const READS: readonly Read[] = [
   mempoolSummary,
   mempoolTransactions,
   mempoolTxids,
+  mempoolReplacements,
   mempoolBlocks,
   expectedBlocks,
   mempoolHistory,

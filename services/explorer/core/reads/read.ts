@@ -6,6 +6,7 @@ import type { ChainState, RelayFees } from '../state/state.js'
 import type { IndexerFigures } from '../state/indexer-status.js'
 import type { HistoryTables } from '../mempool/history-tables.js'
 import type { Tables } from '../tables/tables.js'
+import type { DroppedTxs } from '../mempool/dropped.js'
 import type { MempoolTxs } from '../mempool/mempool-txs.js'
 import type { Projections } from '../state/projections.js'
 import type { Definitions } from '../definitions/definitions.js'
@@ -61,6 +62,8 @@ export interface TxDetail {
 export interface ReadContext {
   readonly chain: ChainState
   readonly mempool: MempoolTxs
+  /** The transactions that left the mempool without a block. */
+  readonly dropped: DroppedTxs
   /** The fee rates that the node requires; undefined if they are not known. */
   readonly relayFees: RelayFees | undefined
   readonly tables: Tables
@@ -156,11 +159,15 @@ type NotFoundCode = 'HW_NOT_FOUND' | 'HW_ADDRESS_NOT_FOUND'
 
 /** Thrown by a resolver for a missing object: 404, or 503 if the index may not have reached its block yet. */
 export class NotFound extends coded<NotFoundCode>('HW_NOT_FOUND') {
-  /** @param from the lowest known height from which on an index would contain the object. */
+  /**
+   * @param from the lowest known height from which on an index would contain the object.
+   * @param details what is known of it, for clients.
+   */
   constructor(
     message: string,
     readonly from = 0,
     override readonly code: NotFoundCode = 'HW_NOT_FOUND',
+    readonly details?: Readonly<Record<string, string | null>>,
   ) {
     super(message)
   }

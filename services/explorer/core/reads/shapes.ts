@@ -28,11 +28,13 @@ import {
   UtcDate,
   word,
 } from './fields.js'
+import { Departure } from './mempool/replacement-shapes.js'
 
 export * from './feed-shapes.js'
 export * from './figure-shapes.js'
 export * from './mempool/history-shapes.js'
 export * from './wallet/shapes.js'
+export * from './mempool/replacement-shapes.js'
 
 /**
  * The shapes of the answers. Rows of the chain are snake_case, computed figures camelCase; amounts are decimal strings in base
@@ -189,6 +191,11 @@ export const Transaction = Type.Object({
   outputs: list(Output, 'in their order'),
 })
 export type Transaction = Static<typeof Transaction>
+
+export const DroppedTransaction = Type.Object({
+  ...Transaction.properties,
+  ...Departure.properties,
+})
 
 export const TransactionHex = Type.Object({
   txid: Hash,

@@ -1,6 +1,7 @@
 import type { Network } from '../../../../pipelines/chain/networks.js'
 import type { ChainView } from '../../../../pipelines/tables/chain-view.js'
 import { type Overlay, Mempool } from '../mempool/mempool.js'
+import { RecentDrops } from '../mempool/recent-drops.js'
 import type { BlockRow } from '../tables/blocks.js'
 import { CanonicalBlocks } from '../tables/canonical-blocks.js'
 import { type Change, NOTHING } from './change.js'
@@ -77,6 +78,8 @@ export class State {
   readonly mempool = new Mempool((touched) => {
     this.#report({ kind: 'mempool', touched })
   })
+  /** The transactions that left the mempool last. */
+  readonly drops = new RecentDrops()
   readonly #watchers = new Set<(change: Change) => void>()
   #chain: ChainState = NO_CHAIN
   #chainLoaded = false

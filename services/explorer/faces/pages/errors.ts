@@ -25,12 +25,13 @@ export function errorPage(failure: Failure, { locale, path, assets, chain }: Err
   const language = languageOfLocale(locale)
   const t = MESSAGES[language]
   const f = formatOf(locale, chain.network)
-  const { title, text, passes } = wordsOf(failure, { locale, path, chain })
+  const { title, text, passes, links = [] } = wordsOf(failure, { locale, path, chain })
   const retryMs = failure.retryMs ?? RETRY * 1000
   const retrySeconds = passes ? Math.min(MAX_RETRY, Math.ceil(retryMs / 1000)) : undefined
   const body = html`<div class="failure">
     ${heading(title)}
     <p class="lead">${text}</p>
+    ${links.map(({ path, text }) => html`<p><a href="${assets.at(inLanguage(language, path))}">${text}</a></p>`)}
     ${searchForm({ t, at: assets.at })}
     <p>
       <a href="${assets.at(inLanguage(language, '/'))}">${t.errors.back}</a> ·
@@ -50,6 +51,8 @@ interface Words {
   readonly text: string
   /** True if the request may succeed later. */
   readonly passes: boolean
+  /** Links to pages with more, by their path in the first language. */
+  readonly links?: readonly { readonly path: string; readonly text: string }[]
 }
 
 function wordsOf(
@@ -63,8 +66,21 @@ function wordsOf(
   switch (code) {
     case 'HW_ADDRESS_NOT_FOUND':
       return { title: e.notFound, text: e.noAddress, passes: false }
-    case 'HW_NOT_FOUND':
+    case 'HW_NOT_FOUND': {
+      const { left, reason, replaced_by: by } = details ?? {}
+      if (typeof left === 'string') {
+        const links = [{ path: `/tx/${query}/replaced`, text: e.asItWas }]
+        if (typeof by === 'string') links.unshift({ path: `/tx/${by}`, text: e.replacement })
+        const why = e.left[reason as keyof typeof e.left]
+        return {
+          title: e.noLonger,
+          text: `${why} ${left.slice(0, 19).replace('T', ' ')} UTC.`,
+          passes: false,
+          links,
+        }
+      }
       return { title: e.notFound, text: missing(kind), passes: kind === 'tx' }
+    }
     case 'HW_INVALID_ARGUMENT': {
       const context = { t, f, height: chain.height, network: chain.network }
       return { title: e.invalid, text: explain(decoded(query), context), passes: false }

@@ -11,6 +11,8 @@ import { large } from './views/lists/large.js'
 import { mempool } from './views/mempool.js'
 import { mining } from './views/mining.js'
 import { opReturns } from './views/lists/op-returns.js'
+import { replaced } from './views/replaced.js'
+import { replacements } from './views/lists/replacements.js'
 import { quantum } from './views/quantum.js'
 import { reorgs } from './views/lists/reorgs.js'
 import { search } from './views/search.js'
@@ -39,8 +41,10 @@ export function pagesOf({ assets, status: source, openApi }: PageSources): {
     block,
     blocks,
     transaction,
+    replaced,
     address,
     mempool,
+    replacements,
     mining,
     supply,
     quantum,

@@ -108,6 +108,7 @@ function contextOf(context: ReadContext, locale: Locale, at: Assets['at']): Page
     // Listed, because a page without a cached answer would take noticeably longer to copy all that there is.
     chain: context.chain,
     mempool: context.mempool,
+    dropped: context.dropped,
     relayFees: context.relayFees,
     tables: context.tables,
     history: context.history,

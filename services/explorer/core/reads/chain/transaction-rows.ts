@@ -1,6 +1,7 @@
 import { ByteReader } from '../../../../../pipelines/chain/bytes.js'
 import { decodePrevouts } from '../../../../../pipelines/chain/prevout.js'
 import { readTx } from '../../../../../pipelines/chain/transaction.js'
+import { departureOf } from '../../mempool/departure.js'
 import { feeRatesOf, type ShownTx } from '../../mempool/shown-tx.js'
 import { outputPrefix } from '../../tables/point-keys.js'
 import type { BlockTx, Spend, StoredBody } from '../../tables/lookups.js'
@@ -98,8 +99,16 @@ export async function transactionNow(
     return new WrittenAnswer(unconfirmed(inMempool, context))
   }
   const json = await transactionById(txid, context)
-  if (json === undefined) throw new NotFound('Transaction not found')
+  if (json === undefined) throw await missing(txid, context)
   return new WrittenAnswer(json)
+}
+
+/** Returns the error for a transaction that is neither in the mempool nor on the chain, with what is known of it. */
+async function missing(txid: string, { dropped }: Pick<ReadContext, 'dropped'>): Promise<NotFound> {
+  const drop = await dropped.find(txid)
+  if (drop === undefined) return new NotFound('Transaction not found')
+  const { reason, left, replaced_by } = departureOf(drop)
+  return new NotFound('Transaction not found', 0, 'HW_NOT_FOUND', { replaced_by, left, reason })
 }
 
 /** Returns a transaction of the chain; undefined if the chain does not contain it. */
@@ -158,7 +167,7 @@ interface Writing extends Pick<TransactionSource, 'full' | 'takes'> {
 }
 
 /** Returns an unconfirmed transaction. Unconfirmed spends of its outputs are not included. */
-function unconfirmed(tx: ShownTx, { size, detail }: Pick<Sources, 'size' | 'detail'>): string {
+export function unconfirmed(tx: ShownTx, { size, detail }: Pick<Sources, 'size' | 'detail'>): string {
   const { raw, txid, coins, fee, isDilithium, network, firstSeen } = tx
   const { body, witness } = readTx(new ByteReader(raw))
   const takes = detail && size.takes

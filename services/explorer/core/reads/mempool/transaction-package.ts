@@ -1,6 +1,7 @@
 import { sumOf } from '../../../../../pipelines/chain/amount.js'
 import { feeRate } from '../../../../../pipelines/chain/feerate.js'
 import type { Network } from '../../../../../pipelines/chain/networks.js'
+import { isoTime } from '../../../../../pipelines/chain/time.js'
 import { decodePrevouts, outpointsOf } from '../../../../../pipelines/chain/prevout.js'
 import { parseBody, vsizeOf, weightOf } from '../../../../../pipelines/chain/transaction.js'
 import { clusterOf, effectiveOf, MAX_CLUSTER } from '../../../../../pipelines/mempool/packages.js'
@@ -60,7 +61,8 @@ export async function packageOf(context: ReadContext, txid: string): Promise<Tra
     const { unconfirmed: tx } = match
     const cluster = clusterOf(tx, context.mempool.graph)
     const projected = await placeOf(tx, context, network)
-    return answerOf(tx, { height: null, cluster, effective: effectiveOf(tx), projected }, context)
+    const surroundings = { height: null, cluster, effective: effectiveOf(tx), projected }
+    return answerOf(tx, { ...surroundings, firstSeen: tx.firstSeen }, context)
   }
   const { row } = match
   const own = projectable(row, network)
@@ -68,7 +70,9 @@ export async function packageOf(context: ReadContext, txid: string): Promise<Tra
   const effective = cluster.isComplete ? packagesOf(cluster.txs).get(own.txid) : undefined
   context.validity.finalFrom(finalHeightOf(row))
   const { height } = row
-  return answerOf(own, { height, cluster, effective: effective ?? own, projected: null }, context)
+  const firstSeen = await context.dropped.firstSeen(row.txid)
+  const surroundings = { height, cluster, effective: effective ?? own, projected: null }
+  return answerOf(own, { ...surroundings, firstSeen }, context)
 }
 
 /** The block, the connected transactions and the package of a transaction. */
@@ -78,19 +82,26 @@ interface Surroundings {
   readonly cluster: Cluster
   readonly effective: ProjectedPackage
   readonly projected: TransactionPackage['projected']
+  /** Unix seconds; undefined if it is not known. */
+  readonly firstSeen: number | undefined
 }
 
 function answerOf(
   tx: ProjectableTx,
-  { height, cluster, effective, projected }: Surroundings,
-  { size }: Pick<ReadContext, 'size'>,
+  { height, cluster, effective, projected, firstSeen }: Surroundings,
+  { size, chain: { blocks } }: Pick<ReadContext, 'size' | 'chain'>,
 ): TransactionPackage {
   const { ancestors, descendants } = relativesOf(tx, cluster.txs)
   size.add(MEMBER_CHARACTERS * (ancestors.length + descendants.length))
   const { txid, ...sizes } = memberOf(tx)
+  // The clock of a miner may be behind that of the node.
+  const waited =
+    height === null || firstSeen === undefined ? null : Math.max(0, blocks.timeAt(height) - firstSeen)
   return {
     txid,
     block_height: height,
+    first_seen: firstSeen === undefined ? null : isoTime(firstSeen),
+    waited_seconds: waited,
     ...sizes,
     fee_rate: feeRate(tx.fee, tx.vsize),
     effective_fee_rate: feeRate(effective.fee, effective.vsize),

@@ -15,7 +15,7 @@ export const mempool = declarePage({
   path: '/mempool',
   args: { limit: limit(50, 100), interval: mempoolHistory.args.interval },
   async view(page, { limit, interval }) {
-    const { t, f, read } = page
+    const { t, f, read, to } = page
     const [pool, newest, next, fees, sizes] = await Promise.all([
       read(mempoolSummary, {}),
       read(mempoolTransactions, { limit }),
@@ -45,6 +45,7 @@ export const mempool = declarePage({
     ${section(
       t.mempool.newest,
       newest.items.length === 0 ? empty(t.front.empty) : mempoolTable(page, t.mempool.newest, newest.items),
+      { href: to('/mempool/replacements'), text: t.replacements.title },
     )}`
     return { ...t.mempool, body, channels: ['mempool'], json: '/mempool/summary' }
   },

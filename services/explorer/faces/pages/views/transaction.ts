@@ -6,7 +6,9 @@ import { outpointOf } from '../../../../../pipelines/chain/prevout.js'
 import { isUnspendable, opReturnPayload, readScript } from '../../../../../pipelines/chain/script.js'
 import { hash, page } from '../../../core/reads/arguments.js'
 import { transaction as transactionRead } from '../../../core/reads/chain/transactions.js'
-import { transactionPackage } from '../../../core/reads/mempool/transaction-package.js'
+import { replacedBelow } from '../../../core/reads/mempool/replacements.js'
+import type { TxDetail } from '../../../core/reads/read.js'
+import { packageOf, transactionPackage } from '../../../core/reads/mempool/transaction-package.js'
 import { textOf } from '../../../core/reads/chain/op-returns.js'
 import type { Input, Output, Transaction, TransactionPackage } from '../../../core/reads/shapes.js'
 import {
@@ -17,11 +19,13 @@ import {
   paged,
   payload,
   quantum,
+  section,
   stat,
   stats,
   txLink,
 } from '../components/elements.js'
 import { flow, type Ribbon } from '../components/flow.js'
+import { replacedTable } from '../components/replacements.js'
 import { table } from '../components/table.js'
 import { recipientLink, spentLink } from '../components/scripts.js'
 import { feeRateOf } from '../components/transactions.js'
@@ -37,31 +41,18 @@ export const transaction = declarePage({
   async view(context, { txid, page }) {
     const { t, f, read, chain, validity } = context
     const position = positionOf(context, txid.toLowerCase())
-    const range = { from: (page - 1) * ITEMS, count: ITEMS }
-    const detail = { inputs: range, outputs: range, witness: true, maxBytes: MAX_SCRIPT }
-    const tx = await read(transactionRead, { txid }, detail)
-    const related = tx.block_height === null ? await read(transactionPackage, { txid }) : undefined
+    const tx = await read(transactionRead, { txid }, rangeOf(page))
+    const isUnconfirmed = tx.block_height === null
+    const related = isUnconfirmed ? await read(transactionPackage, { txid }) : undefined
+    // Read directly, so that the page of a confirmed one does not depend on the mempool.
+    const before = isUnconfirmed || tx.is_coinbase ? undefined : await packageOf(context, txid)
+    const { items: replaced } = await replacedBelow(tx.txid, context)
     // Confirmations, or the position in the mempool.
     validity.dependsOn('head')
     if (tx.block_height === null) validity.dependsOn('mempool')
     const confirmations = tx.block_height === null ? 0 : chain.height - tx.block_height + 1
     const coins = { page, total: Math.max(tx.input_count, tx.output_count), limit: ITEMS }
-    const columns = html`<div class="columns sides">
-      <section class="part">
-        <h2>${t.tx.inputsOf(f.number(tx.input_count))}</h2>
-        <ol class="coins">
-          ${tx.inputs.map((input) => inputItem(context, input))}
-        </ol>
-        ${tx.is_coinbase ? undefined : total(context, tx.input_value)}
-      </section>
-      <section class="part">
-        <h2>${t.tx.outputsOf(f.number(tx.output_count))}</h2>
-        <ol class="coins">
-          ${tx.outputs.map((output) => outputItem(context, output, tx))}
-        </ol>
-        ${total(context, tx.output_value)}
-      </section>
-    </div>`
+    const columns = columnsOf(context, tx)
     const body = html`<header class="top">
         <h1>
           ${t.tx.title}
@@ -80,10 +71,12 @@ export const transaction = declarePage({
           : stat(t.tx.inBlock, blockLink(context, tx.block_height), f.time(tx.timestamp)),
         position(related),
         stat(t.tx.moved, f.amount(tx.output_value)),
-        tx.is_coinbase ? undefined : stat(t.words.fee, f.amount(tx.fee), feeRates(context, tx)),
+        before && seenBefore(context, before),
+        tx.is_coinbase ? undefined : stat(t.words.fee, f.amount(tx.fee), feeRates(context, tx, before)),
         stat(t.words.size, `${f.number(tx.vsize)} vB`, `${f.number(tx.size)} ${t.words.bytes}`),
       ])}
       ${related === undefined ? undefined : relatedTo(related, context)}
+      ${replaced.length === 0 ? undefined : section(t.tx.replaces, replacedTable(context, t.tx.replaces, replaced))}
       ${page === 1 ? diagram(context, tx) : undefined} ${paged(context, coins, `/tx/${tx.txid}`, columns)}
       <details class="more">
         <summary>${t.words.details}</summary>
@@ -100,13 +93,40 @@ export const transaction = declarePage({
 
 const OP_RETURN = 0x6a
 /** The number of inputs and of outputs on a page. */
-const ITEMS = 100
+export const ITEMS = 100
 /** The number of connected transactions on a page. */
 const MAX_RELATED = 50
 /** The number of bytes of a script or an item of a witness that the page needs: a few signatures. */
 const MAX_SCRIPT = 16 * 1024
 /** The size of a script, in bytes, up to which the page has it as opcodes: each takes up to 25 characters. */
 const MAX_WRITTEN = 256
+
+/** Returns the parts of a transaction that a page shows. */
+export function rangeOf(page: number): TxDetail {
+  const range = { from: (page - 1) * ITEMS, count: ITEMS }
+  return { inputs: range, outputs: range, witness: true, maxBytes: MAX_SCRIPT }
+}
+
+/** Returns the inputs and the outputs of a transaction, side by side. */
+export function columnsOf(context: PageContext, tx: Transaction): Html {
+  const { t, f } = context
+  return html`<div class="columns sides">
+    <section class="part">
+      <h2>${t.tx.inputsOf(f.number(tx.input_count))}</h2>
+      <ol class="coins">
+        ${tx.inputs.map((input) => inputItem(context, input))}
+      </ol>
+      ${tx.is_coinbase ? undefined : total(context, tx.input_value)}
+    </section>
+    <section class="part">
+      <h2>${t.tx.outputsOf(f.number(tx.output_count))}</h2>
+      <ol class="coins">
+        ${tx.outputs.map((output) => outputItem(context, output, tx))}
+      </ol>
+      ${total(context, tx.output_value)}
+    </section>
+  </div>`
+}
 
 /**
  * Returns a function for the position of an unconfirmed transaction by its effective fee rate, and the projected block that has it. Reads
@@ -127,11 +147,23 @@ function positionOf(
   }
 }
 
+/** Returns when a confirmed transaction was first seen, and how long it waited; undefined if that is not known. */
+function seenBefore(
+  { t, f }: PageContext,
+  { first_seen: seen, waited_seconds: waited }: TransactionPackage,
+): Html | undefined {
+  if (seen === null) return undefined
+  return stat(t.tx.firstSeen, f.time(seen), waited === null ? undefined : t.tx.waited(f.number(waited)))
+}
+
 /** Returns the fee rate of a transaction, and its effective one if it differs. */
-function feeRates(context: PageContext, tx: Transaction): string {
+function feeRates(
+  context: PageContext,
+  tx: Transaction,
+  { fee_rate, effective_fee_rate: effective }: Pick<Transaction, 'fee_rate' | 'effective_fee_rate'> = tx,
+): string {
   const { t, f } = context
   const own = feeRateOf(context, tx)
-  const { fee_rate, effective_fee_rate: effective } = tx
   return effective === undefined || effective === fee_rate
     ? own
     : `${own}; ${t.tx.withPackage(f.rate(f.number(effective)))}`

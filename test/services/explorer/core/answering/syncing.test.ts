@@ -124,6 +124,9 @@ const EXPECTED: Readonly<Record<string, readonly [level: number, behind: number]
   transactionMerkleProof: [404, 503],
   transactionPackage: [404, 503],
   transactionScripts: [404, 503],
+  // Before the first head nothing is known of the chain.
+  replacedTransaction: [404, 503],
+  transactionReplacements: [404, 503],
   recentTransactions: [200, 503],
   address: [404, 503],
   addressTransactions: [200, 503],
@@ -154,6 +157,7 @@ const EXPECTED: Readonly<Record<string, readonly [level: number, behind: number]
   mempoolSummary: [200, 200],
   mempoolTransactions: [200, 200],
   mempoolTxids: [200, 200],
+  mempoolReplacements: [200, 200],
   mempoolBlocks: [200, 200],
   mempoolHistory: [200, 200],
   expectedBlocks: [200, 200],

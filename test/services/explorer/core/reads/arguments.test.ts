@@ -36,6 +36,7 @@ const RANGES: Readonly<Record<string, Readonly<Record<string, Range>>>> = {
   '/fees/history': { limit: [144, 1, 2_016] },
   '/reorgs': { page: [1, 1, Number.MAX_SAFE_INTEGER], limit: [20, 1, 100] },
   '/mempool/txs': { limit: [20, 1, 100] },
+  '/mempool/replacements': { limit: [25, 1, 100] },
   '/mempool/txids': { limit: [1_000, 1, 10_000] },
   '/search/prefix': { limit: [10, 1, 50] },
   '/stats/richlist': { page: [1, 1, Number.MAX_SAFE_INTEGER], limit: [100, 1, 500] },

@@ -8,6 +8,7 @@ import type { Read } from '../../../../../services/explorer/core/reads/read.js'
 import { startRecordedNode } from '../../../../../services/recorded-node/node.js'
 import { dropHistory, writeExpectation } from '../../../../harness/expectation.js'
 import { getAnswer, Pipeline } from '../../../../harness/pipeline.js'
+import { addReplaced } from '../../../../harness/replaced-transaction.js'
 import { readFrames, TIMELINE } from '../../../../harness/recording.js'
 import { until } from '../../../../harness/until.js'
 import { edgesOf, isInPath, isInUrl, isRequired, pathOf } from '../../edges.js'
@@ -45,6 +46,11 @@ function errorOf({ notFound }: Read, name: string, text: string): object | undef
   }
 }
 
+/** The reads that take another value than that of the argument's name. */
+const OTHERS: Readonly<Record<string, string>> = {
+  transactionOpReturns: 'carrying',
+  replacedTransaction: 'replaced',
+}
 const URL_READS = READS.filter(isInUrl)
 const argumentsOf = URL_READS.flatMap((read) => Object.keys(read.args).map((name) => [read, name] as const))
 
@@ -70,6 +76,10 @@ describe('a declared read', () => {
       address: paying.outputs[0].addresses[0].address as string,
       q: tip,
       carrying: (await pipeline.get('/op-returns')).body.items[0].txid as string,
+      replaced: await addReplaced(
+        { log: pipeline.log, get: (path) => pipeline.get(path) },
+        paying.txid as string,
+      ),
     })
     await writeExpectation(pipeline, frame.chaininfo.blocks, tip)
     const { address = '' } = known
@@ -87,10 +97,7 @@ describe('a declared read', () => {
     Object.fromEntries(
       Object.keys(read.args)
         .filter((name) => isRequired(read, name))
-        .map((name) => [
-          name,
-          known[read.name === 'transactionOpReturns' ? 'carrying' : name] ?? 'not known',
-        ]),
+        .map((name) => [name, known[OTHERS[read.name] ?? name] ?? 'not known']),
     )
   const ask = (read: Read, more: Record<string, string> = {}) =>
     getAnswer(`${pipeline.url}${pathOf(read, { ...required(read), ...more })}`)

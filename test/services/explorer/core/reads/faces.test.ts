@@ -10,6 +10,7 @@ import { type RpcClient, rpcClient } from '../../../../../services/rpc/client.js
 import { Code, type RpcError } from '../../../../../services/rpc/error.js'
 import { ReadsService } from '../../../../../proto/gen/headwater/reads/v1/reads_pb.js'
 import { Pipeline } from '../../../../harness/pipeline.js'
+import { addReplaced } from '../../../../harness/replaced-transaction.js'
 import { readFrames, TIMELINE } from '../../../../harness/recording.js'
 import { until } from '../../../../harness/until.js'
 import { edgesOf, isInPath, isRequired, requestRead } from '../../edges.js'
@@ -25,6 +26,8 @@ describe('every read', () => {
   let faces: ReadonlyMap<string, Face>
   /** Values by an argument's name that lead to an answer. */
   let known: Texts
+  /** The txid of a replaced transaction. */
+  let replaced: string
   let folder: string
 
   beforeAll(async () => {
@@ -66,6 +69,7 @@ describe('every read', () => {
       descriptor: `addr(${String(address)})`,
       q: tip,
     }
+    replaced = await addReplaced({ log: pipeline.log, get: (path) => pipeline.get(path) }, paying.txid)
     const label = { address, label: 'Somebody', category: 'person', url: null, verified: false }
     await writeFile(labels, JSON.stringify(label))
     await until('the label is known', async () => (await pipeline.get(`/label/${address}`)).status === 200)
@@ -81,7 +85,7 @@ describe('every read', () => {
     Object.fromEntries(
       Object.keys(read.args)
         .filter((name) => isRequired(read, name))
-        .map((name) => [name, known[name] ?? 'x']),
+        .map((name) => [name, (read.name === 'replacedTransaction' ? replaced : known[name]) ?? 'x']),
     )
 
   /**

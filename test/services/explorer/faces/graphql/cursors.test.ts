@@ -167,6 +167,7 @@ describe('a cursor', () => {
       'walletTransactions',
       'richList',
       'mempoolTxids',
+      'mempoolReplacements',
       'opReturns',
     ])
   })

@@ -1,0 +1,159 @@
+import { PoolLeft_Reason } from '../../../../proto/gen/headwater/events/v1/events_pb.js'
+import { KEYS8, keySlices, type Querier, withKeys } from '../../../../pipelines/tables/keys.js'
+import { DROPPED_COLUMNS } from '../../../../pipelines/tables/mempool/tables.js'
+import { Selection, type SelectedRow } from '../../../../pipelines/tables/selection.js'
+import type { CancelSignal } from '../tables/cancellation.js'
+import type { HistoryTables } from './history-tables.js'
+import { byPlace, type DroppedTx, type DropPlace, type RecentDrops } from './recent-drops.js'
+
+/** Hex digits of the first 8 bytes of a txid. */
+const PREFIX_DIGITS = 16
+const NO_TXID = '00'.repeat(32)
+const NOT_KNOWN = 2
+
+const DROPPED = new Selection(DROPPED_COLUMNS)
+const RAW = new Selection({ raw: 'bytes' })
+/** SQL condition: the row belongs to an event that the explorer has applied. */
+const APPLIED = '(left_at, position) <= (fromUnixTimestamp64Milli({at:Int64}), {position:UInt64})'
+const SORTED = 'ORDER BY left_at DESC, position DESC, item DESC LIMIT 1 BY left_at, position, item'
+
+/** Selects a part of the transactions that left without a block. */
+export interface DropRange {
+  readonly limit: number
+  /** Only those before this place. */
+  readonly before?: DropPlace | undefined
+  /** True for only those that were replaced although they had not signalled it. */
+  readonly unsignalled: boolean
+}
+
+/**
+ * The transactions that left the mempool without a block, as of the mempool of one answer: from memory, and older ones from the tables.
+ * All methods throw DatabaseUnavailable.
+ */
+export class DroppedTxs {
+  readonly #reached: DropPlace
+  /** The tables, with queries that end with the answer. */
+  readonly #runner: Querier
+
+  constructor(
+    private readonly recent: RecentDrops,
+    tables: Pick<HistoryTables, 'query'>,
+    signal?: CancelSignal,
+  ) {
+    this.#runner = { query: (sql, params) => tables.query(sql, params, signal) }
+    this.#reached = recent.reached
+  }
+
+  /** Returns a transaction as it left last; undefined if that is not known. */
+  async find(txid: string): Promise<DroppedTx | undefined> {
+    const recent = this.recent.get(txid)
+    if (recent !== undefined && this.#isApplied(recent)) return recent
+    const found = await this.#byKeys([txid], 0)
+    return found.find((drop) => drop.txid === txid)
+  }
+
+  /** Returns the transactions that some others replaced, the last one first. */
+  async replacedBy(txids: readonly string[]): Promise<DroppedTx[]> {
+    const recent = txids.flatMap((txid) => this.recent.replacedBy(txid))
+    const wanted = new Set(txids)
+    const stored = await this.#byKeys(txids, 1)
+    return this.#joined(
+      recent,
+      stored.filter(({ replacedBy = '' }) => wanted.has(replacedBy)),
+    )
+  }
+
+  /** Returns replaced transactions, the last one first. */
+  async replaced({ limit, before, unsignalled }: DropRange): Promise<DroppedTx[]> {
+    const isWanted = (drop: DroppedTx): boolean =>
+      drop.replacedBy !== undefined &&
+      this.#isApplied(drop) &&
+      (!unsignalled || drop.signalled === false) &&
+      (before === undefined || byPlace(drop, before) < 0)
+    const recent = this.recent.newest().filter(isWanted).slice(0, limit)
+    const end = before ?? this.#reached
+    const params = { at: this.#reached.leftAt, position: this.#reached.position }
+    const from = `reason = ${String(PoolLeft_Reason.REPLACED)} ${unsignalled ? 'AND signalled = 0' : ''}
+      AND left_at <= fromUnixTimestamp64Milli({endAt:Int64})
+      AND (left_at, position, item) < (fromUnixTimestamp64Milli({endAt:Int64}), {endPosition:UInt64}, {endItem:UInt64})`
+    const stored = await this.#query(
+      `FROM dropped_txs WHERE ${from} AND ${APPLIED} ${SORTED} LIMIT ${String(limit)}`,
+      { ...params, endAt: end.leftAt, endPosition: end.position, endItem: end.item },
+    )
+    return this.#joined(recent, stored).slice(0, limit)
+  }
+
+  /** Returns the serialisation of a transaction with witnesses; undefined if it is not known. */
+  async rawOf(drop: DroppedTx): Promise<Buffer | undefined> {
+    const recent = this.recent.get(drop.txid)
+    if (recent !== undefined) return recent.raw.length === 0 ? undefined : recent.raw
+    const { leftAt, position, item } = drop
+    const rows = await RAW.query(
+      this.#runner,
+      `FROM dropped_txs WHERE left_at = fromUnixTimestamp64Milli({at:Int64})
+        AND position = {position:UInt64} AND item = {item:UInt32} LIMIT 1`,
+      { at: leftAt, position, item },
+    )
+    const [row] = rows
+    return row === undefined || row.raw.length === 0 ? undefined : row.raw
+  }
+
+  /** Returns when a confirmed transaction was first seen, in Unix seconds; undefined if that is not known. */
+  async firstSeen(txid: string): Promise<number | undefined> {
+    const recent = this.recent.firstSeen(txid)
+    if (recent !== undefined) return recent
+    const sql = `SELECT first_seen AS seen FROM first_seen WHERE txid_prefix IN ${KEYS8} ORDER BY first_seen LIMIT 1`
+    const [row] = await this.#runner.query<{ seen: number }>(withKeys(sql, [prefixOf(txid)]))
+    return row?.seen
+  }
+
+  #isApplied(place: DropPlace): boolean {
+    return byPlace(place, this.#reached) <= 0
+  }
+
+  /** Returns stored transactions by txids of them, or of those that replaced them, the last one first. */
+  async #byKeys(txids: readonly string[], isReplacer: 0 | 1): Promise<DroppedTx[]> {
+    const { leftAt: at, position } = this.#reached
+    const found: DroppedTx[] = []
+    for (const slice of keySlices(txids.map(prefixOf))) {
+      const keys = withKeys(
+        `SELECT left_at, position, item FROM dropped_keys
+          WHERE txid_prefix IN ${KEYS8} AND is_replacer = ${String(isReplacer)} AND ${APPLIED}`,
+        slice,
+      )
+      const rest = `FROM dropped_txs WHERE (left_at, position, item) IN (${keys}) ${SORTED}`
+      const rows = await this.#query(rest, { at, position })
+      found.push(...rows)
+    }
+    return found
+  }
+
+  async #query(rest: string, params: Readonly<Record<string, unknown>>): Promise<DroppedTx[]> {
+    if (this.#reached.position < 0) return []
+    return (await DROPPED.query(this.#runner, rest, params)).map(dropOf)
+  }
+
+  /** Returns drops from memory and from the tables, each once, the last one first. */
+  #joined(recent: readonly DroppedTx[], stored: readonly DroppedTx[]): DroppedTx[] {
+    const keyOf = ({ leftAt, position, item }: DropPlace): string => [leftAt, position, item].join()
+    const all = new Map<string, DroppedTx>()
+    for (const drop of [...recent, ...stored]) if (this.#isApplied(drop)) all.set(keyOf(drop), drop)
+    return [...all.values()].sort((one, other) => byPlace(other, one))
+  }
+}
+
+const prefixOf = (txid: string): string => txid.slice(0, PREFIX_DIGITS)
+
+function dropOf({
+  firstSeen,
+  signalled,
+  replacedBy,
+  ...rest
+}: SelectedRow<typeof DROPPED_COLUMNS>): DroppedTx {
+  return {
+    ...rest,
+    replacedBy: replacedBy === NO_TXID ? undefined : replacedBy,
+    firstSeen: firstSeen === 0 ? undefined : firstSeen,
+    signalled: signalled === NOT_KNOWN ? undefined : signalled === 1,
+  }
+}

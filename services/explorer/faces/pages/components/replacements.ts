@@ -1,0 +1,61 @@
+import { html, type Html } from '../../../../design/html.js'
+import type { Replacement, ReplacementMember } from '../../../core/reads/shapes.js'
+import type { PageContext } from '../page.js'
+import { txLink } from './elements.js'
+import { table } from './table.js'
+
+/** Returns transactions that were replaced as a table. */
+export function replacedTable(
+  context: PageContext,
+  caption: string,
+  items: readonly ReplacementMember[],
+): Html {
+  const { t, f } = context
+  const columns = [
+    { title: t.words.transaction },
+    { title: t.tx.left, isMinor: true },
+    { title: t.tx.replacedBy, isMinor: true },
+    { title: t.words.feeRate, isNumber: true },
+  ]
+  const rows = items.map((item) => ({
+    cells: [
+      replacedLink(context, item),
+      item.left === null ? undefined : f.time(item.left),
+      item.replaced_by === null ? undefined : txLink(context, item.replaced_by),
+      rateOf(context, item),
+    ],
+  }))
+  return table(caption, columns, rows)
+}
+
+/** Returns replacements as a table. */
+export function replacementsTable(
+  context: PageContext,
+  caption: string,
+  items: readonly Replacement[],
+): Html {
+  const { t, f } = context
+  const columns = [
+    { title: t.tx.replaced },
+    { title: t.tx.replacedBy },
+    { title: t.tx.left, isMinor: true },
+    { title: t.words.feeRate, isNumber: true },
+  ]
+  const rows = items.map(({ replaced, replacement }) => ({
+    cells: [
+      replacedLink(context, replaced),
+      html`${txLink(context, replacement.txid)} <small>${t.tx.status[replacement.status]}</small>`,
+      replaced.left === null ? undefined : f.time(replaced.left),
+      html`${rateOf(context, replaced)} → ${rateOf(context, replacement)}`,
+    ],
+  }))
+  return table(caption, columns, rows)
+}
+
+function replacedLink(context: PageContext, { txid, full_rbf }: ReplacementMember): Html {
+  const { t } = context
+  return html`${txLink(context, txid)}${full_rbf === true ? html` <small>${t.tx.fullRbf}</small>` : undefined}`
+}
+
+const rateOf = ({ f }: PageContext, { fee_rate }: ReplacementMember): string =>
+  fee_rate === null ? '?' : f.number(fee_rate)

@@ -1,0 +1,35 @@
+import { html } from '../../../../design/html.js'
+import { hash, page } from '../../../core/reads/arguments.js'
+import { replacedTransaction } from '../../../core/reads/mempool/replacements.js'
+import { badge, copyable, paged, stat, stats, txLink } from '../components/elements.js'
+import { feeRateOf } from '../components/transactions.js'
+import { declarePage } from '../page.js'
+import { columnsOf, ITEMS, rangeOf } from './transaction.js'
+
+/** The page of a transaction that was replaced, evicted or expired, as it was in the mempool. */
+export const replaced = declarePage({
+  name: 'replaced',
+  path: '/tx/:txid/replaced',
+  args: { txid: hash, page },
+  async view(context, { txid, page }) {
+    const { t, f, read } = context
+    const tx = await read(replacedTransaction, { txid }, rangeOf(page))
+    const { reason, left, replaced_by: by, full_rbf } = tx
+    const coins = { page, total: Math.max(tx.input_count, tx.output_count), limit: ITEMS }
+    const path = `/tx/${tx.txid}/replaced`
+    const body = html`<header class="top">
+        <h1>${t.tx.replacedTitle} ${badge('stale', t.tx.status[reason])}</h1>
+        ${copyable(context, tx.txid)}
+      </header>
+      ${stats([
+        stat(t.tx.firstSeen, f.time(tx.timestamp)),
+        stat(t.tx.left, f.time(left), full_rbf === true ? t.tx.fullRbf : undefined),
+        by === null ? undefined : stat(t.tx.replacedBy, txLink(context, by)),
+        stat(t.tx.moved, f.amount(tx.output_value)),
+        stat(t.words.fee, f.amount(tx.fee), feeRateOf(context, tx)),
+        stat(t.words.size, `${f.number(tx.vsize)} vB`, `${f.number(tx.size)} ${t.words.bytes}`),
+      ])}
+      ${paged(context, coins, path, columnsOf(context, tx))}`
+    return { title: `${t.tx.replacedTitle} ${tx.txid.slice(0, 8)}…`, body, json: path }
+  },
+})
