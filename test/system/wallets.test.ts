@@ -11,6 +11,8 @@ import { wallet, walletAddresses } from '../../services/explorer/core/reads/wall
 import { walletTransactions, walletUtxos } from '../../services/explorer/core/reads/wallet/lists.js'
 import type { SimTx } from '../../services/simnode/chain/sim-tx.js'
 import { type Simnode, startSimnode } from '../../services/simnode/node.js'
+import { Browsing } from '../harness/browsing.js'
+import { CHROMIUM } from '../harness/chromium.js'
 import { callNode, follow } from '../harness/follow-node.js'
 import { NaiveChain } from '../harness/naive-chain.js'
 import { baseUnits, type NodeTx } from '../harness/node-json.js'
@@ -487,7 +489,7 @@ describe.each([BITCOIN_REGTEST, REGTEST])(
       })
       expect(empty.status).toBe(200)
       const formText = await empty.text()
-      expect(formText).toContain('<form class="try" method="post" action="/wallet"')
+      expect(formText).toContain('<form class="wallet" method="post" action="/wallet"')
       expect(formText).not.toContain(XPUB)
       const { body: summary } = await post('/wallet', { descriptor: MULTISIG, gap_limit: GAP })
       const { body: unspent } = await post('/wallet/utxos', { descriptor: MULTISIG, gap_limit: GAP })
@@ -507,6 +509,27 @@ describe.each([BITCOIN_REGTEST, REGTEST])(
       const text = await refused.text()
       expect(text).toContain('exposed')
       expect(text).not.toContain(secret.slice(0, 20))
+    })
+
+    it.skipIf(CHROMIUM === undefined)('is a page that follows the chain by itself', async () => {
+      const browsing = await Browsing.start(pipeline.url)
+      try {
+        const page = await browsing.open('/wallet')
+        await page.fill('textarea[name=descriptor]', MULTISIG)
+        await page.fill('input[name=gap_limit]', String(GAP))
+        await page.click('form.wallet button')
+        await page.waitForSelector('form.live')
+        expect(page.url()).toBe(`${pipeline.url}/wallet`)
+        await page.waitForSelector('.feed[data-state=live]')
+        node.chain.mine({ txs: [pay(SCRIPTS['descriptor']!(0, branchOf('descriptor', 0).last + 1))] })
+        await level()
+        const { next_unused: next } = (await post('/wallet', { descriptor: MULTISIG, gap_limit: GAP })).body
+          .branches[0]
+        await page.waitForSelector(`main a[href$="${String(next.address)}"]`)
+        await browsing.done(page)
+      } finally {
+        await browsing.close()
+      }
     })
 
     it('leaves no trace of keys in logs, metrics and queries of the database', async () => {

@@ -48,7 +48,7 @@ export const wallet = declarePage({
 
 const form = ({ t, to }: PageContext): Html => html`
   ${notice(t.wallet.privacy)}
-  <form class="try" method="post" action="${to('/wallet')}" autocomplete="off">
+  <form class="wallet" method="post" action="${to('/wallet')}" autocomplete="off">
     <label
       >${t.wallet.key}
       <textarea
