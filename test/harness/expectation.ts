@@ -3,10 +3,12 @@ import { createMempoolTables, mempoolDatabaseOf } from '../../pipelines/tables/m
 import { EncodedRows, type Row } from '../../pipelines/tables/rowbinary.js'
 import type { Pipeline } from './pipeline.js'
 
-type Tables = Pick<Pipeline, 'db' | 'name'>
-
 /** Writes what was expected of a block, nothing, as a materializer does that follows the node. */
-export async function writeExpectation({ db, name }: Tables, height: number, hash: string): Promise<void> {
+export async function writeExpectation(
+  { db, name }: Pick<Pipeline, 'db' | 'name'>,
+  height: number,
+  hash: string,
+): Promise<void> {
   const history = db.sibling(mempoolDatabaseOf(name))
   await createMempoolTables(history, false)
   const sums = { count: 0, weight: 0, vsize: 0, fees: 0n }
@@ -16,9 +18,4 @@ export async function writeExpectation({ db, name }: Tables, height: number, has
   const row = { height, hash, seen_at: 1, observed_at: 0, ...Object.fromEntries(columns) }
   await history.insert(new EncodedRows(EXPECTED_BLOCKS, [row as Row<typeof EXPECTED_BLOCKS.columns>]))
   await history.close()
-}
-
-/** Drops the database with the history of the mempool. */
-export async function dropHistory({ db, name }: Tables): Promise<void> {
-  await db.command(`DROP DATABASE IF EXISTS ${mempoolDatabaseOf(name)} SYNC`)
 }

@@ -7,8 +7,8 @@ import { Materializer } from '../../pipelines/materialize/materializer.js'
 import { NodeClient } from '../../pipelines/node/client.js'
 import { Poller } from '../../pipelines/poll/poller.js'
 import { Database } from '../../pipelines/tables/clickhouse.js'
-import { mempoolDatabaseOf } from '../../pipelines/tables/mempool/tables.js'
 import { latestHead } from '../../pipelines/tables/head.js'
+import { mempoolDatabaseOf } from '../../pipelines/tables/mempool/tables.js'
 import { createTables } from '../../pipelines/tables/schema-version.js'
 import { type ExplorerOptions, startExplorer } from '../../services/explorer/host/explorer.js'
 import { quickFolder } from './quick-folder.js'
@@ -203,9 +203,8 @@ export class Pipeline {
     this.#history?.stop.abort()
     await this.#history?.running
     await this.closeExplorer()
-    if (this.#history !== undefined)
-      await this.db.command(`DROP DATABASE IF EXISTS ${this.historyDatabase} SYNC`).catch(() => undefined)
-    await this.db.command(`DROP DATABASE IF EXISTS ${this.name} SYNC`).catch(() => undefined)
+    for (const name of [mempoolDatabaseOf(this.name), this.name])
+      await this.db.command(`DROP DATABASE IF EXISTS ${name} SYNC`).catch(() => undefined)
     await this.db.close()
     if (this.options.log === undefined) await this.log.close()
     await rm(this.#folder, { recursive: true, force: true })

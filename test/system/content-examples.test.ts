@@ -112,7 +112,6 @@ describe('the examples of the documentation', () => {
   afterAll(async () => {
     await pipeline.close()
     await node.close()
-    await history.command(`DROP DATABASE IF EXISTS ${history.name} SYNC`)
     await history.close()
     await log.close()
     await rm(folder, { recursive: true, force: true })

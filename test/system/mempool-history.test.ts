@@ -70,7 +70,6 @@ describe('the history of the mempool', () => {
   afterAll(async () => {
     await pipeline.close()
     await node.close()
-    await db.command(`DROP DATABASE IF EXISTS ${db.name} SYNC`)
     await db.close()
     await log.close()
     await rm(folder, { recursive: true, force: true })

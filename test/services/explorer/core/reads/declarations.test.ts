@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { READS } from '../../../../../services/explorer/core/reads/index.js'
 import type { Read } from '../../../../../services/explorer/core/reads/read.js'
 import { startRecordedNode } from '../../../../../services/recorded-node/node.js'
-import { dropHistory, writeExpectation } from '../../../../harness/expectation.js'
+import { writeExpectation } from '../../../../harness/expectation.js'
 import { getAnswer, Pipeline } from '../../../../harness/pipeline.js'
 import { addReplaced } from '../../../../harness/replaced-transaction.js'
 import { readFrames, TIMELINE } from '../../../../harness/recording.js'
@@ -87,7 +87,6 @@ describe('a declared read', () => {
     await until('the label is there', async () => (await pipeline.get(`/label/${address}`)).status === 200)
   })
   afterAll(async () => {
-    await dropHistory(pipeline)
     await pipeline.close()
     await node.close()
     await rm(labels)

@@ -6,7 +6,7 @@ import { CHANNELS } from '../../../../../../services/explorer/core/feed/channels
 import { READS } from '../../../../../../services/explorer/core/reads/index.js'
 import type { Read } from '../../../../../../services/explorer/core/reads/read.js'
 import { startRecordedNode } from '../../../../../../services/recorded-node/node.js'
-import { dropHistory, writeExpectation } from '../../../../../harness/expectation.js'
+import { writeExpectation } from '../../../../../harness/expectation.js'
 import { getAnswer, Pipeline } from '../../../../../harness/pipeline.js'
 import { readFrames, TIMELINE } from '../../../../../harness/recording.js'
 import { until } from '../../../../../harness/until.js'
@@ -57,7 +57,6 @@ describe('the descriptions of the API that an explorer serves', () => {
     })
   })
   afterAll(async () => {
-    await dropHistory(pipeline)
     await pipeline.close()
     await node.close()
   })
