@@ -339,6 +339,29 @@ describe("mempool.space's API", () => {
     expect(currentDifficulty / (await callNode<number>(node, 'getdifficulty'))).toBeCloseTo(1, 9)
   })
 
+  it('has the outputs that inputs may spend', async () => {
+    const [, tx] = node.chain.read(node.chain.tip).txs
+    const spent = { txid: tx!.inputs[0]!.prevTxid, vout: tx!.inputs[0]!.prevVout }
+    const unspent = tx!.outputs.findIndex(
+      (_, vout) => node.chain.output({ txid: tx!.txid, vout }) !== undefined,
+    )
+    const [unconfirmed] = await mempool()
+    const post = async (items: readonly object[]): Promise<unknown> => {
+      const body = JSON.stringify(items)
+      return (await fetch(`${pipeline.esploraUrl}/v1/prevouts`, { method: 'POST', body })).json()
+    }
+    const script = tx!.outputs[unspent]!.script.toString('hex')
+    const value = Number(tx!.outputs[unspent]!.value)
+    expect(await post([{ txid: tx!.txid, vout: unspent }])).toMatchObject([
+      { prevout: { scriptpubkey: script, value }, unconfirmed: false },
+    ])
+    expect(
+      await post([spent, { txid: unconfirmed!.txid, vout: 0 }, { txid: 'ab'.repeat(32), vout: 0 }]),
+    ).toMatchObject([null, { unconfirmed: true }, null])
+    const bad = await fetch(`${pipeline.esploraUrl}/v1/prevouts`, { method: 'POST', body: '[{"txid":"00"}]' })
+    expect(bad.status).toBe(400)
+  })
+
   it('answers every function of mempool.js', async () => {
     const { bitcoin } = mempoolJS({ hostname: new URL(pipeline.esploraUrl).host, protocol: 'http' })
     const { addresses, blocks, difficulty, fees, mempool: pool, transactions } = bitcoin

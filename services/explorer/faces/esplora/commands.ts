@@ -41,11 +41,15 @@ export function commandRoutes(commands: Commands | undefined): HandlerRoute[] {
       (_, { query }, own) => send(new URLSearchParams(query).get('tx') ?? '', own),
       'GET, OPTIONS',
     ),
-    route('/txs/package', (body, { query }, { node }) =>
-      answered('submitpackage', async () => {
-        const { hexes, limits } = packageIn(body, query)
-        return jsonText(await node.submitPackage(hexes, limits))
-      }),
+    // A form with the transaction as `tx`.
+    route('/v1/tx/push', (body, _, own) => send(/^tx=([0-9a-f]*)/i.exec(body)?.[1] ?? body, own)),
+    ...['/txs/package', '/v1/txs/package'].map((pattern) =>
+      route(pattern, (body, { query }, { node }) =>
+        answered('submitpackage', async () => {
+          const { hexes, limits } = packageIn(body, query)
+          return jsonText(await node.submitPackage(hexes, limits))
+        }),
+      ),
     ),
     route('/txs/test', (body, { query }, { node }) =>
       answered('testmempoolaccept', async () => {

@@ -17,6 +17,7 @@ import { outspend, outspends } from './outspends.js'
 import * as transactions from './transactions.js'
 import { LiveHub } from './v1/live/hub.js'
 import { LiveSession } from './v1/live/session.js'
+import { outpointIn, prevouts } from './v1/prevouts.js'
 import { V1_READS } from './v1/routes.js'
 import { transactionTimes } from './v1/transactions.js'
 
@@ -82,6 +83,7 @@ export function esploraFace(core: Core, answers: ReadAnswers): EsploraFace {
     routes: [
       ...routes,
       ...BODIES.map((read) => bodyRoute(read, answers)),
+      bodyRoute(prevouts, answers, outpointIn),
       queryRoute(transactionTimes, 'txId[]', answers),
       ...commandRoutes(core.commands),
       ...LIVE_PATHS.map((pattern) => upgradeRoute(pattern)),
@@ -109,8 +111,15 @@ function routeOf(read: Read, encoding: Encoding): ReadRoute {
   return { pattern: read.path, methods: GET, isLimited: true, read, formFor: () => ({ encoding }) }
 }
 
-/** Returns the route of a read whose list of arguments is the body, a list of JSON; its other arguments are in the query. */
-function bodyRoute(read: Read, answers: ReadAnswers): HandlerRoute {
+/**
+ * Returns the route of a read whose list of arguments is the body, a list of JSON; its other arguments are in the query.
+ * @param itemOf returns an element of the list as the read has it.
+ */
+function bodyRoute(
+  read: Read,
+  answers: ReadAnswers,
+  itemOf: (item: unknown) => unknown = (item) => item,
+): HandlerRoute {
   return {
     pattern: read.path,
     methods: POST,
@@ -120,7 +129,7 @@ function bodyRoute(read: Read, answers: ReadAnswers): HandlerRoute {
       const copy = keptRequest(request)
       const body = await request.body(MAX_BODY_BYTES)
       if (body === undefined) return textAnswer(413, 'Request body too large')
-      const items = listIn(body)
+      const items = listIn(body)?.map(itemOf)
       if (items === undefined) return textAnswer(400, 'Invalid JSON: a list of texts is expected')
       const params = new URLSearchParams(copy.query)
       const argument = (name: string) => (name === 'items' ? items : (params.get(name) ?? undefined))

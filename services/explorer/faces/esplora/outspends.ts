@@ -96,7 +96,7 @@ export const outspend = declareRead({
 })
 
 /** Returns the spend of an output, and whether chain or mempool have its transaction. */
-async function spendOf(
+export async function spendOf(
   txid: string,
   vout: number,
   context: ReadContext,

@@ -67,7 +67,8 @@ function innerJson(input: TxInput, { script }: Coin, network: Network): string {
   )
 }
 
-function outputJson({ script, value }: TxOutput, network: Network): string {
+/** Returns an output as JSON. */
+export function outputJson({ script, value }: TxOutput, network: Network): string {
   const address = addressOf(script, network)
   return (
     `{"scriptpubkey":"${script.toString('hex')}","scriptpubkey_asm":"${asmOf(script, network)}",` +

@@ -90,6 +90,27 @@ export const expectedBlocks = declareRead({
   },
 })
 
+/** Returns what was expected of the blocks between two heights (inclusive) of all branches, by hash, as far as it is known. */
+export async function expectedBetween(
+  { chain, history, validity }: Pick<ReadContext, 'chain' | 'history' | 'validity'>,
+  { from, to }: { readonly from: number; readonly to: number },
+): Promise<ReadonlyMap<string, ExpectedBlock>> {
+  const rows = await BLOCKS.bytes(
+    history,
+    `FROM expected_blocks WHERE height BETWEEN {from:Int64} AND {to:Int64} ORDER BY height, hash, seen_at
+     LIMIT 1 BY height, hash`,
+    { from, to },
+  )
+  const found = new Map(rows.map((row) => [row.hash, row]))
+  for (
+    let height = Math.max(from, chain.height - NEW_BLOCKS + 1);
+    height <= Math.min(to, chain.height);
+    height++
+  )
+    if (!found.has(chain.blocks.hashAt(height))) validity.until(Date.now() + SOON_MS)
+  return new Map(rows.map((row) => [row.hash, toExpected(row, chain.blocks.hashAt(row.height) === row.hash)]))
+}
+
 /** Returns the rows of the newest blocks of the chain that have one, newest first. */
 async function newestOf(
   { chain: { blocks, height }, history }: Pick<ReadContext, 'chain' | 'history'>,

@@ -10,6 +10,8 @@ import { type SelectedRow, Selection } from '../../../../../pipelines/tables/sel
 import { UNKNOWN } from '../../../core/definitions/mining-pools.js'
 import { findBlock } from '../../../core/reads/chain/block-rows.js'
 import { reorgsOf } from '../../../core/reads/chain/reorgs.js'
+import { expectedBetween } from '../../../core/reads/mempool/expected-blocks.js'
+import type { ExpectedBlock } from '../../../core/reads/shapes.js'
 import { BadArgument, declareRead, networkIn, NotFound, type ReadContext } from '../../../core/reads/read.js'
 import type { BlockRow } from '../../../core/tables/blocks.js'
 import { blockTxKey } from '../../../core/tables/point-keys.js'
@@ -44,7 +46,7 @@ export async function extendedBlocks(rows: readonly BlockRow[], context: ReadCon
   if (rows.length === 0) return []
   await context.size.reserve(BLOCK_CHARACTERS * rows.length)
   const between = { from: Math.min(...heights), to: Math.max(...heights) }
-  const [statistics, coinbases, orphans] = await Promise.all([
+  const [statistics, coinbases, orphans, expected] = await Promise.all([
     STATISTICS.bytes(
       context.tables.unchecked,
       'FROM blocks WHERE height BETWEEN {from:UInt32} AND {to:UInt32}',
@@ -52,6 +54,7 @@ export async function extendedBlocks(rows: readonly BlockRow[], context: ReadCon
     ),
     coinbasesOf(rows, context),
     orphansBetween(between, context),
+    expectedBetween(context, between),
   ])
   const byHash = new Map(statistics.map((each) => [each.hash, each]))
   return rows.map((row) => {
@@ -62,6 +65,7 @@ export async function extendedBlocks(rows: readonly BlockRow[], context: ReadCon
     const extras = {
       ...extrasOf(row, figures, network),
       ...coinbaseExtras(row, coinbases, network),
+      ...expectationOf(row.hash, expected),
       pool: poolOf(row, context),
       orphans: beside.map((orphan) => ({ ...orphan, status: 'valid-fork' })),
     }
@@ -84,9 +88,6 @@ function extrasOf(row: BlockRow, figures: Statistics, network: Network) {
     medianFee: rates[2] ?? 0,
     feeRange: [Number(minFeeRate), ...rates, Number(maxFeeRate)],
     reward: Number(figures.coinbaseOutput),
-    matchRate: null,
-    expectedFees: null,
-    expectedWeight: null,
     avgFee: paying === 0 ? 0 : Math.floor(Number(row.totalFees) / paying),
     avgFeeRate: txVsize === 0 ? 0 : Math.floor(Number(row.totalFees) / txVsize),
     coinbaseRaw: row.coinbaseScript.toString('hex'),
@@ -105,6 +106,17 @@ function extrasOf(row: BlockRow, figures: Statistics, network: Network) {
     firstSeen: null,
     utxoSetChange: figures.utxoIncrease,
     utxoSetSize: Number(row.utxoCount),
+  }
+}
+
+/** Returns how far a block is the one that was expected: the share of the weight in percent; null where it is not known. */
+export function expectationOf(hash: string, expected: ReadonlyMap<string, ExpectedBlock>) {
+  const known = expected.get(hash)
+  const percent = known?.match_percent ?? null
+  return {
+    matchRate: percent === null ? null : Number(percent),
+    expectedFees: known === undefined ? null : Number(known.expected.total_fees),
+    expectedWeight: known?.expected.weight ?? null,
   }
 }
 

@@ -4,6 +4,7 @@ import * as blocks from './blocks.js'
 import { difficultyAdjustment } from './difficulty.js'
 import { feesOfBlocks, preciseFees, wholeFees } from './fees.js'
 import * as pools from './pools.js'
+import * as scores from './scores.js'
 import * as series from './series.js'
 import { blockSummary, blockTxSummary } from './summaries.js'
 import { cpfp } from './transactions.js'
@@ -32,6 +33,10 @@ export const V1_READS: readonly Read[] = [
   pools.poolBlocksBelow,
   pools.poolHashrate,
   pools.poolsHashrate,
+  scores.newestScores,
+  scores.scoresBelow,
+  scores.score,
+  scores.predictions,
   series.hashrates,
   series.difficultyAdjustments,
   series.difficultyAdjustmentsIn,
