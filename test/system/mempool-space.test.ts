@@ -339,6 +339,62 @@ describe("mempool.space's API", () => {
     expect(currentDifficulty / (await callNode<number>(node, 'getdifficulty'))).toBeCloseTo(1, 9)
   })
 
+  it('has the trees of replacements, and sends them', async () => {
+    interface Tree {
+      readonly tx: { readonly txid: string; readonly fee: number; readonly vsize: number }
+      readonly replaces: readonly Tree[]
+    }
+    const before = new Map((await mempool()).map((tx) => [tx.txid, tx]))
+    const { websocket } = mempoolJS({ hostname: new URL(pipeline.esploraUrl).host, protocol: 'http' }).bitcoin
+    const ws: unknown = websocket.wsInit()
+    const messages: Record<string, unknown>[] = []
+    ;(ws as WebSocket).on('message', (data: Buffer) => {
+      messages.push(JSON.parse(data.toString()) as Record<string, unknown>)
+    })
+    websocket.wsTrackRbf(ws as never, false)
+    websocket.wsTrackRbfSummary(ws as never)
+    await until('the lists are sent', () => Promise.resolve(messages.some((each) => 'rbfLatest' in each)))
+    expect(node.simulation.replace(3)).toBeGreaterThan(0)
+    await pipeline.level({ tip: node.chain.tip.hash, mempoolSize: node.simulation.mempool.size })
+    const now = new Set((await mempool()).map(({ txid }) => txid))
+    const gone = [...before.keys()].filter((txid) => !now.has(txid))
+    const trees = (await get('/replacements')) as Tree[]
+    const replaced = (tree: Tree): string[] =>
+      tree.replaces.flatMap((each) => [each.tx.txid, ...replaced(each)])
+    expect(new Set(trees.flatMap(replaced))).toEqual(new Set(gone))
+    for (const tree of trees) {
+      expect(now.has(tree.tx.txid)).toBe(true)
+      for (const each of tree.replaces) {
+        const { fee, vsize } = before.get(each.tx.txid)!
+        expect(each.tx).toMatchObject({ fee: Number(fee), vsize })
+        const own = (await get(`/tx/${each.tx.txid}/rbf`)) as { replacements: Tree }
+        expect(own.replacements).toEqual(tree)
+        expect(await get(`/tx/${each.tx.txid}/cached`)).toMatchObject({
+          txid: each.tx.txid,
+          fee: Number(fee),
+        })
+      }
+      expect(await get(`/tx/${tree.tx.txid}/rbf`)).toEqual({
+        replacements: tree,
+        replaces: tree.replaces.map(({ tx }) => tx.txid),
+      })
+    }
+    expect(
+      await get(`/tx/${[...now].find((txid) => !trees.some(({ tx }) => tx.txid === txid))!}/rbf`),
+    ).toEqual({
+      replacements: null,
+      replaces: null,
+    })
+    expect((await fetched(`/tx/${[...now][0]!}/cached`)).status).toBe(404)
+    await until('the new trees are sent', () => {
+      const last = messages.findLast((each) => 'rbfLatest' in each)?.['rbfLatest']
+      const summary = messages.findLast((each) => 'rbfLatestSummary' in each)?.['rbfLatestSummary']
+      const isNew = (list: unknown): boolean => Array.isArray(list) && list.length === trees.length
+      return Promise.resolve(isNew(last) && isNew(summary))
+    })
+    ;(ws as WebSocket).close()
+  })
+
   it('has the outputs that inputs may spend', async () => {
     const [, tx] = node.chain.read(node.chain.tip).txs
     const spent = { txid: tx!.inputs[0]!.prevTxid, vout: tx!.inputs[0]!.prevVout }

@@ -4,6 +4,7 @@ import * as blocks from './blocks.js'
 import { difficultyAdjustment } from './difficulty.js'
 import { feesOfBlocks, preciseFees, wholeFees } from './fees.js'
 import * as pools from './pools.js'
+import * as replacements from './replacements.js'
 import * as scores from './scores.js'
 import * as series from './series.js'
 import { blockSummary, blockTxSummary } from './summaries.js'
@@ -26,6 +27,10 @@ export const V1_READS: readonly Read[] = [
   blocks.staleBlocks,
   blockSummary,
   blockTxSummary,
+  replacements.replacementsOfTx,
+  replacements.replacementTrees,
+  replacements.fullReplacementTrees,
+  replacements.cachedTx,
   pools.poolList,
   pools.poolRanking,
   pools.pool,

@@ -1,5 +1,5 @@
 import type { Core } from '../../../../core/core.js'
-import { type Interests, type Moment, momentOf } from './moment.js'
+import { type Interests, type Moment, momentOf, replacementLists, type ReplacementsKind } from './moment.js'
 import { ProjectedDeltas } from './projected-deltas.js'
 
 /** The shortest time between two messages about the mempool. Those about a block are sent at once. */
@@ -71,6 +71,15 @@ export class LiveHub {
     return this.#deltas.whole(index)
   }
 
+  /** Returns a list of replacements as JSON; undefined if it cannot be read now. */
+  async replacements(kind: ReplacementsKind): Promise<string | undefined> {
+    const outcome = await this.#core.reader.operation(
+      (context) => replacementLists(context, new Set([kind])),
+      { minChainHeight: '', onDisconnect: () => undefined, weight: 1 },
+    )
+    return 'result' in outcome ? outcome.result.get(kind) : undefined
+  }
+
   #wake(): void {
     this.#isDirty = true
     if (this.#making !== undefined) return
@@ -102,6 +111,7 @@ export class LiveHub {
     const interests = {
       txids: new Set(followers.flatMap(({ interests: { txids } }) => [...txids])),
       scripts: new Set(followers.flatMap(({ interests: { scripts } }) => [...scripts])),
+      replacements: new Set(followers.flatMap(({ interests: { replacements } }) => [...replacements])),
     }
     try {
       const outcome = await this.#core.reader.operation(

@@ -12,6 +12,7 @@ import { firstPage } from '../../histories.js'
 import { transactionsOfBlocks, unconfirmed } from '../../transaction-rows.js'
 import { extendedBlocks } from '../blocks.js'
 import { difficultyAdjustment } from '../difficulty.js'
+import { newestTrees, summaryOf } from '../replacements.js'
 import { feesOf, feesOfBlock, MEMPOOL_BLOCKS } from '../fees.js'
 
 /** The number of blocks that a client receives at the start. */
@@ -30,7 +31,11 @@ export interface Interests {
   readonly txids: ReadonlySet<string>
   /** Hashes of scripts. */
   readonly scripts: ReadonlySet<string>
+  readonly replacements: ReadonlySet<ReplacementsKind>
 }
+
+/** The kinds of lists of replacements: trees of all, or of those with a full one, and the summary. */
+export type ReplacementsKind = 'all' | 'fullRbf' | 'summary'
 
 /** A transaction that left the mempool. */
 export interface Departed {
@@ -57,6 +62,8 @@ export interface Moment {
   readonly departed: readonly Departed[]
   /** The transactions of interest that a block of the chain contains. */
   readonly confirmed: ReadonlySet<string>
+  /** The lists of replacements of interest, if there are new ones. */
+  readonly replacements: ReadonlyMap<ReplacementsKind, string>
   /** The transactions of scripts of interest in the blocks since the moment before, by the hash of the script. */
   readonly inBlocks: ReadonlyMap<string, readonly string[]>
 }
@@ -77,7 +84,7 @@ export type SharedField = (typeof SHARED)[number]
 export async function momentOf(
   context: ReadContext,
   before: Moment | undefined,
-  { txids, scripts }: Interests,
+  { txids, scripts, replacements }: Interests,
   touched: ReadonlySet<string> | undefined,
 ): Promise<Moment> {
   const network = networkIn(context)
@@ -115,6 +122,9 @@ export async function momentOf(
     places: positionsOf(projected, txids),
     entered,
     departed,
+    replacements: departed.some(({ replacedBy }) => replacedBy !== undefined)
+      ? await replacementLists(context, replacements)
+      : new Map(),
     confirmed: new Set([...confirmed.keys()].filter((txid) => txids.has(txid))),
     inBlocks:
       before === undefined || !isNewTip
@@ -145,6 +155,19 @@ export function positionsOf(
 }
 
 const isNotIn = (txs: MempoolTxs) => (tx: ShownTx) => txs.get(tx.txid) === undefined
+
+/** Returns lists of replacements as JSON. */
+export async function replacementLists(
+  context: ReadContext,
+  kinds: ReadonlySet<ReplacementsKind>,
+): Promise<ReadonlyMap<ReplacementsKind, string>> {
+  const lists = new Map<ReplacementsKind, string>()
+  for (const kind of kinds) {
+    const trees = await newestTrees(context, kind === 'fullRbf')
+    lists.set(kind, JSON.stringify(kind === 'summary' ? summaryOf(trees) : trees))
+  }
+  return lists
+}
 
 /** Returns the height of the highest block that both chains have. */
 function commonHeight(one: ChainState, other: ChainState): number {

@@ -6,7 +6,14 @@ import type { ShownTx } from '../../../../core/mempool/shown-tx.js'
 import type { PlainSocket, Session } from '../../../../http/sockets.js'
 import { unconfirmed } from '../../transaction-rows.js'
 import type { Follower, LiveHub } from './hub.js'
-import { extendedUnconfirmed, type Moment, positionsOf, SHARED, type SharedField } from './moment.js'
+import {
+  extendedUnconfirmed,
+  type Moment,
+  positionsOf,
+  type ReplacementsKind,
+  SHARED,
+  type SharedField,
+} from './moment.js'
 
 /** The fields that a client can want. */
 const WANTS = { stats: ['mempoolInfo', 'vBytesPerSecond', 'transactions', 'da', 'fees'] } as const
@@ -41,6 +48,9 @@ interface OfScript {
 /** Scripts that a client tracks: the names by which it knows them, and their hashes. */
 type Tracked = ReadonlyMap<string, string>
 
+/** The fields with lists of replacements. */
+type ReplacementsField = 'rbfLatest' | 'rbfLatestSummary'
+
 const NONE: Tracked = new Map()
 const isTxid = (value: unknown): value is string => typeof value === 'string' && /^[0-9a-f]{64}$/i.test(value)
 
@@ -57,6 +67,8 @@ export class LiveSession implements Session, Follower {
   #address: Tracked = NONE
   #addresses: Tracked = NONE
   #scripts: Tracked = NONE
+  /** The kinds of lists of replacements, by the fields that have them. */
+  readonly #replacements = new Map<ReplacementsField, ReplacementsKind>()
   #hasTxidDeltas = false
   #hasTxDeltas = false
   block: number | undefined
@@ -77,7 +89,11 @@ export class LiveSession implements Session, Follower {
 
   get interests() {
     const scripts = [this.#address, this.#addresses, this.#scripts].flatMap((each) => [...each.values()])
-    return { txids: new Set(this.#tracked()), scripts: new Set(scripts) }
+    return {
+      txids: new Set(this.#tracked()),
+      scripts: new Set(scripts),
+      replacements: new Set(this.#replacements.values()),
+    }
   }
 
   message(text: string): void {
@@ -121,7 +137,22 @@ export class LiveSession implements Session, Follower {
     if (typeof message['track-mempool-txids'] === 'boolean')
       this.#hasTxidDeltas = message['track-mempool-txids']
     if (typeof message['track-mempool'] === 'boolean') this.#hasTxDeltas = message['track-mempool']
+    await this.#trackReplacements(message, fields)
     this.#send(fields)
+  }
+
+  async #trackReplacements(message: Message, fields: Fields): Promise<void> {
+    const trees = message['track-rbf']
+    const summary = message['track-rbf-summary']
+    const track = async (field: ReplacementsField, kind: ReplacementsKind | undefined): Promise<void> => {
+      this.#replacements.delete(field)
+      if (kind === undefined) return
+      this.#replacements.set(field, kind)
+      fields.set(field, (await this.#hub.replacements(kind)) ?? '[]')
+    }
+    if (trees !== undefined)
+      await track('rbfLatest', trees === 'all' || trees === 'fullRbf' ? trees : undefined)
+    if (summary !== undefined) await track('rbfLatestSummary', summary === true ? 'summary' : undefined)
   }
 
   #initial({ fields, network }: Moment): Fields {
@@ -243,6 +274,10 @@ export class LiveSession implements Session, Follower {
     this.#addScripts(moment, fields)
     const delta = this.block === undefined ? undefined : deltas.get(this.block)
     if (delta !== undefined) fields.set('projected-block-transactions', delta)
+    for (const [field, kind] of this.#replacements) {
+      const list = moment.replacements.get(kind)
+      if (list !== undefined) fields.set(field, list)
+    }
     this.#addDeltas(moment, fields)
     this.#send(fields)
   }
