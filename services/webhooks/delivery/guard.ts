@@ -1,9 +1,10 @@
 import { lookup, type LookupAddress, type LookupOptions } from 'node:dns'
 import { BlockList, isIPv4, type LookupFunction } from 'node:net'
+import { coded } from '../../../pipelines/errors.js'
 import { classifyIp } from '../../access/ip-address.js'
 
 /** Thrown for a receiver that the operator has not allowed. */
-export class ReceiverRefused extends Error {}
+export class ReceiverRefused extends coded('HW_RECEIVER_REFUSED') {}
 
 /** Resolves all addresses of a name, like `dns.lookup` with `all`. */
 export type Resolve = (

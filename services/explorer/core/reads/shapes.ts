@@ -28,13 +28,18 @@ import {
   UtcDate,
   word,
 } from './fields.js'
-import { Departure } from './mempool/replacement-shapes.js'
+import { departureFields } from './mempool/replacement-shapes.js'
 
 export * from './feed-shapes.js'
 export * from './figure-shapes.js'
 export * from './mempool/history-shapes.js'
 export * from './wallet/shapes.js'
-export * from './mempool/replacement-shapes.js'
+export {
+  Replacement,
+  ReplacementMember,
+  Replacements,
+  ReplacementTree,
+} from './mempool/replacement-shapes.js'
 
 /**
  * The shapes of the answers. Rows of the chain are snake_case, computed figures camelCase; amounts are decimal strings in base
@@ -194,7 +199,7 @@ export type Transaction = Static<typeof Transaction>
 
 export const DroppedTransaction = Type.Object({
   ...Transaction.properties,
-  ...Departure.properties,
+  ...departureFields,
 })
 
 export const TransactionHex = Type.Object({

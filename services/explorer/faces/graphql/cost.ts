@@ -69,7 +69,7 @@ export function refusalOf(cost: Cost): string | undefined {
 }
 
 const tooMuch = (what: keyof Cost, cost: Cost, advice: string): string =>
-  `the operation has a cost of ${String(Math.min(cost[what], Number.MAX_SAFE_INTEGER))} ${what}, the maximum is ${String(MAX_COST[what])}: ${advice}`
+  `the operation has a cost of ${String(Math.min(Math.ceil(cost[what]), Number.MAX_SAFE_INTEGER))} ${what}, the maximum is ${String(MAX_COST[what])}: ${advice}`
 
 /** Computes the cost of an operation that has been validated. */
 export class CostOf {
@@ -169,8 +169,9 @@ export class CostOf {
     const args = fields.reduce((sum, each) => sum + each.args.length, 0)
     return {
       types: types.length,
-      fields: Math.ceil(fields.length / types.length),
-      args: Math.ceil(args / fields.length),
+      // Not rounded, so that their products are the numbers of all fields and of all arguments.
+      fields: fields.length / types.length,
+      args: args / fields.length,
       enumValues: 2,
       directives: this.schema.getDirectives().length,
     }

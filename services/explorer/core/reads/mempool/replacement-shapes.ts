@@ -7,14 +7,13 @@ const FullRbf = orNull(
   ),
 )
 
-/** When and why a transaction left the mempool without a block. */
-export const Departure = Type.Object({
+/** The fields that say when and why a transaction left the mempool without a block. */
+export const departureFields = {
   reason: oneOf(['replaced', 'evicted', 'expired', 'unknown'], 'why it left the mempool'),
   left: Time,
   replaced_by: orNull(Hash),
   full_rbf: FullRbf,
-})
-export type Departure = Static<typeof Departure>
+}
 
 export const ReplacementMember = Type.Object(
   {

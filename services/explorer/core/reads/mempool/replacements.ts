@@ -82,6 +82,7 @@ async function droppedMembers(
   drops: readonly DroppedTx[],
   { mempool, tables, chain }: ReadContext,
 ): Promise<ReplacementMember[]> {
+  if (drops.length === 0) return []
   const txids = drops.map(({ txid }) => txid)
   const confirmed = await confirmationsByTxid(tables, chain.blocks, txids)
   return drops.map((drop): ReplacementMember => {

@@ -65,7 +65,8 @@ async function pageOf(
   const size = new AnswerSize(new MakingMemory(), new Cancellation())
   const projections = new Projections()
   const mempool = MempoolTxs.of(all)
-  const context = { chain, validity, size, mempool, projections } as unknown as ReadContext
+  const dropped = { replacedBy: () => Promise.resolve([]) }
+  const context = { chain, validity, size, mempool, projections, dropped } as unknown as ReadContext
   const made = await transaction(loadAssets()).resolve(context, { txid, page, locale: 'en-GB' } as never)
   return { text: (made as Html).text, validity }
 }
