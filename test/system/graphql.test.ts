@@ -13,7 +13,7 @@ import { READS } from '../../services/explorer/core/reads/index.js'
 import type { ReadContext } from '../../services/explorer/core/reads/read.js'
 import { startRecordedNode } from '../../services/recorded-node/node.js'
 import { readPages } from '../content/pages.js'
-import { Pipeline } from '../harness/pipeline.js'
+import { getAnswer, Pipeline } from '../harness/pipeline.js'
 import { TIMELINE } from '../harness/recording.js'
 import { type GraphqlAnswer, send } from '../services/explorer/faces/graphql/client.js'
 
@@ -27,6 +27,12 @@ const ADDRESS = 'qcrt1z2fd3q4h09lcp54rlgaqtzkhwt3h3k7yp9j922ya8d54ga9jlszpqajypy
 const MOST = 60
 
 type Place = readonly (string | number)[]
+/** The names by which lists with cursors of their own check them. */
+const OWN_CURSORS: Readonly<Record<string, string>> = {
+  blocks: 'blocks',
+  mempoolReplacements: 'mempoolReplacements false',
+  walletTransactions: 'wallet',
+}
 /** Places that no list has. */
 const MALFORMED: readonly Place[] = [
   [''],
@@ -275,12 +281,13 @@ describe('GraphQL of the recorded chain', () => {
   it('refuses cursors that no page has returned: a forged one is another place at most, never a defect', async () => {
     const hash = scriptHash(decodeAddress(ADDRESS, REGTEST)!.script)
     const lists = READS.filter(hasCursor).map((read) => {
-      const args = read.path.includes(':address') ? { address: ADDRESS } : { heightOrHash: '131' }
+      const args = { address: ADDRESS, heightOrHash: '131', descriptor: `addr(${ADDRESS})` }
       const parsed = parseArguments(read.args, (name) => args[name as keyof typeof args])
       /** Returns a cursor to any place, with the check of the list. */
       const forge = (place: Place): string => {
-        if (read.name === 'blocks') return encodeCursor('blocks', place)
-        if (read.name === 'addressTransactions') return encodeCursor(`address ${hash} desc`, place)
+        const list =
+          OWN_CURSORS[read.name] ?? (read.name === 'addressTransactions' ? `address ${hash} desc` : undefined)
+        if (list !== undefined) return encodeCursor(list, place)
         const kind = { after: () => place, start: () => 0 }
         const page = { start: 0, answer: { items: [{}], total: 2 } }
         return String(
@@ -296,11 +303,17 @@ describe('GraphQL of the recorded chain', () => {
       const path = read.path.replace(/:(\w+)/, (_, name) => args[name as keyof typeof args] ?? '')
       /** Returns the codes of the failures over both; undefined for an answer. */
       const codesOf = async (cursor: string): Promise<(string | undefined)[]> => {
-        const query = `query ($after: String) { ${read.name}(${own}first: 2, after: $after) { total } }`
+        const query = `query ($after: String) { ${read.name}(${own}first: 2, after: $after) { __typename } }`
         const { errors } = await ask(query, { after: cursor })
         const codes = [errors[0]?.extensions['code'] as string | undefined]
         if (!('cursor' in read.args)) return codes
-        const { status, body } = await pipeline.get(`${path}?cursor=${encodeURIComponent(cursor)}`)
+        const { status, body } = await (read.method === 'POST'
+          ? getAnswer(
+              `${pipeline.url}/api/v1${path}`,
+              {},
+              JSON.stringify({ ...Object.fromEntries(given), cursor }),
+            )
+          : pipeline.get(`${path}?cursor=${encodeURIComponent(cursor)}`))
         expect([200, 400, 410, 503], `${read.name} ${cursor}`).toContain(status)
         return [...codes, body.code]
       }
