@@ -15,6 +15,16 @@ export interface ReadPath {
   readonly path: string
 }
 
+/** The names of reads whose answers depend on the moments at which one poller observed the mempool: two indexes have different ones. */
+export const OBSERVED: ReadonlySet<string> = new Set([
+  'mempoolHistory',
+  'expectedBlock',
+  'expectedBlocks',
+  'mempoolReplacements',
+  'replacedTransaction',
+  'transactionReplacements',
+])
+
 /**
  * Returns paths of every declared read: some that are answered, from what is on the chain, and one that is refused or
  * not found.
