@@ -1,15 +1,12 @@
 import { PoolLeft_Reason } from '../../proto/gen/headwater/events/v1/events_pb.js'
 import type { MempoolRemoval, NodeRecord } from '../mempool/mempool-events.js'
 import type { Database } from '../tables/clickhouse.js'
-import { DROPPED_KEYS, DROPPED_TXS, FIRST_SEEN } from '../tables/mempool/tables.js'
+import { DROPPED_KEYS, DROPPED_TXS, FIRST_SEEN, NO_TXID, prefixOf } from '../tables/mempool/tables.js'
 import { EncodedRows } from '../tables/rowbinary.js'
 import type { Book } from './book.js'
 
 /** The approximate size of a row without its transaction. */
 const ROW_BYTES = 120
-/** Hex digits of the first 8 bytes of a txid. */
-const PREFIX_DIGITS = 16
-const NO_TXID = '00'.repeat(32)
 /** The values of `dropped_txs.signalled`. */
 const SIGNALLED = { no: 0, yes: 1, unknown: 2 } as const
 
@@ -94,5 +91,3 @@ interface Place {
   readonly position: number
   readonly item: number
 }
-
-const prefixOf = (txid: string): string => txid.slice(0, PREFIX_DIGITS)

@@ -1,14 +1,11 @@
 import { PoolLeft_Reason } from '../../../../proto/gen/headwater/events/v1/events_pb.js'
 import { KEYS8, keySlices, type Querier, withKeys } from '../../../../pipelines/tables/keys.js'
-import { DROPPED_COLUMNS } from '../../../../pipelines/tables/mempool/tables.js'
+import { DROPPED_COLUMNS, NO_TXID, prefixOf } from '../../../../pipelines/tables/mempool/tables.js'
 import { Selection, type SelectedRow } from '../../../../pipelines/tables/selection.js'
 import type { CancelSignal } from '../tables/cancellation.js'
 import type { HistoryTables } from './history-tables.js'
 import { byPlace, type DroppedTx, type DropPlace, type RecentDrops } from './recent-drops.js'
 
-/** Hex digits of the first 8 bytes of a txid. */
-const PREFIX_DIGITS = 16
-const NO_TXID = '00'.repeat(32)
 const NOT_KNOWN = 2
 
 const DROPPED = new Selection(DROPPED_COLUMNS)
@@ -141,8 +138,6 @@ export class DroppedTxs {
     return [...all.values()].sort((one, other) => byPlace(other, one))
   }
 }
-
-const prefixOf = (txid: string): string => txid.slice(0, PREFIX_DIGITS)
 
 function dropOf({
   firstSeen,

@@ -1,5 +1,6 @@
 import { DAY_SECONDS } from '../../../../../pipelines/chain/time.js'
 import { BadArgument, type ReadContext } from '../../../core/reads/read.js'
+import { text } from '../arguments.js'
 
 const HOUR = 3_600
 const MONTH = 30 * DAY_SECONDS
@@ -20,6 +21,9 @@ const INTERVALS: Readonly<Record<string, { readonly length: number; readonly ste
   all: { length: Number.POSITIVE_INFINITY, step: DAY_SECONDS },
 }
 
+/** The argument that names an interval. */
+export const interval = { interval: text(Object.keys(INTERVALS).join(', ')) }
+
 /** An interval that ends with the newest block. */
 export interface Interval {
   /** Unix seconds; 0 for the whole chain. */
@@ -30,9 +34,9 @@ export interface Interval {
 
 /** Returns the interval with a name, back from the time of the newest block. @throws BadArgument. */
 export function intervalIn({ chain }: Pick<ReadContext, 'chain'>, name: string): Interval {
-  const interval = Object.hasOwn(INTERVALS, name) ? INTERVALS[name] : undefined
-  if (interval === undefined)
+  const found = Object.hasOwn(INTERVALS, name) ? INTERVALS[name] : undefined
+  if (found === undefined)
     throw new BadArgument(`Invalid interval: one of ${Object.keys(INTERVALS).join(', ')} is expected`)
   const tip = chain.recent.at(-1)?.time ?? 0
-  return { since: Math.max(0, tip - interval.length), step: interval.step }
+  return { since: Math.max(0, tip - found.length), step: found.step }
 }

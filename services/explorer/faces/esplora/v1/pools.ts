@@ -8,7 +8,7 @@ import { MAX_RECENT, type RecentBlock } from '../../../core/state/recent-blocks.
 import { blockKey } from '../../../core/tables/point-keys.js'
 import { numberIn, text } from '../arguments.js'
 import { extendedBlocks } from './blocks.js'
-import { intervalIn } from './intervals.js'
+import { interval, intervalIn } from './intervals.js'
 
 const WEEK_SECONDS = 7 * DAY_SECONDS
 /** 1970-01-05, the first Monday of Unix time. */
@@ -19,7 +19,6 @@ const LARGEST = 10
 const BLOCKS_OF_LIST = 100
 
 const NO_POOL = 'This mining pool does not exist'
-const interval = { interval: text('24h, 3d, 1w, 1m, 3m, 6m, 1y, 2y, 3y, 4y or all') }
 const slug = { slug: text('slug of a pool') }
 
 /** Returns the pool that mined a block, or the pool that stands for all unknown miners. */

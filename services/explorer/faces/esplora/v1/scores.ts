@@ -4,7 +4,7 @@ import { declareRead, networkIn, type ReadContext } from '../../../core/reads/re
 import { hashIn, numberIn, text } from '../arguments.js'
 import { blockIn } from '../blocks.js'
 import { expectationOf } from './blocks.js'
-import { intervalIn } from './intervals.js'
+import { interval, intervalIn } from './intervals.js'
 
 /** The number of blocks of a list, beside the first one. */
 const BLOCKS_OF_LIST = 15
@@ -57,7 +57,7 @@ export const predictions = declareRead({
   name: 'mempoolSpacePredictions',
   path: '/v1/mining/blocks/predictions/:interval',
   fresh: 'head',
-  args: { interval: text('24h, 3d, 1w, 1m, 3m, 6m, 1y, 2y, 3y, 4y or all') },
+  args: interval,
   answer: Type.Unknown(),
   async resolve(context, args) {
     networkIn(context)

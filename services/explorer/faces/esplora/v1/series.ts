@@ -5,7 +5,7 @@ import { dailyHashrate } from '../../../core/reads/statistics/day-figures.js'
 import { hashrateOf } from '../../../core/reads/statistics/mining.js'
 import { BadArgument, declareRead, networkIn, NotFound, type ReadContext } from '../../../core/reads/read.js'
 import { numberIn, text } from '../arguments.js'
-import { type Interval, intervalIn } from './intervals.js'
+import { interval, type Interval, intervalIn } from './intervals.js'
 
 /** The number of blocks from which the current hashrate is computed. */
 const HASHRATE_BLOCKS = 1_008
@@ -15,8 +15,6 @@ const MAX_CHANGES = 2_016
 const MAX_REWARDS = 1_000_000
 /** The longest time by which the time of a block may be ahead of the clock, and by which a requested time may be. */
 const AHEAD_SECONDS = DAY_SECONDS
-
-const interval = { interval: text('24h, 3d, 1w, 1m, 3m, 6m, 1y, 2y, 3y, 4y or all') }
 
 /** SQL of a figure of each point of a series, by its name. */
 type Figures = Readonly<Record<string, string>>
@@ -94,14 +92,14 @@ interface Change {
 async function changesOf(context: ReadContext): Promise<Change[]> {
   const { chain, tables } = context
   const { retarget } = networkIn(context)
-  const first = chain.view
-  if (first === undefined) return []
+  const { view } = chain
+  if (view === undefined) return []
   const blocks =
     retarget.interval === 1
       ? chain.recent.slice(-MAX_CHANGES - 1)
       : await tables.query<{ height: number; time: number; bits: number }>(
           `SELECT height, time, bits FROM blocks WHERE height % {interval:UInt32} = 0 AND height <= {tip:Int64}
-            AND ${first.sqlFilter('height', 'hash')} ORDER BY height LIMIT 1 BY height`,
+            AND ${view.sqlFilter('height', 'hash')} ORDER BY height LIMIT 1 BY height`,
           { interval: retarget.interval, tip: chain.height },
         )
   return blocks.flatMap(({ time, height, bits }, index) => {

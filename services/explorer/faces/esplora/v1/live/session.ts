@@ -15,8 +15,9 @@ import {
   type SharedField,
 } from './moment.js'
 
-/** The fields that a client can want. */
-const WANTS = { stats: ['mempoolInfo', 'vBytesPerSecond', 'transactions', 'da', 'fees'] } as const
+/** The fields of `stats`. */
+const STATS: readonly SharedField[] = ['mempoolInfo', 'vBytesPerSecond', 'transactions', 'da', 'fees']
+/** The names of what a client can want. */
 const WANTABLE = ['blocks', 'mempool-blocks', 'stats', 'live-2h-chart'] as const
 type Want = (typeof WANTABLE)[number]
 
@@ -382,7 +383,7 @@ export class LiveSession implements Session, Follower {
 
 /** Returns the fields of a wish, as far as they are equal for all clients. */
 function fieldsOf(want: Want): readonly SharedField[] {
-  if (want === 'stats') return WANTS.stats
+  if (want === 'stats') return STATS
   return want === 'live-2h-chart' ? [] : [want]
 }
 
