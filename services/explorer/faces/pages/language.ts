@@ -1,5 +1,5 @@
-import { de } from './messages/de.js'
-import { en, type Messages } from './messages/en.js'
+import { de } from './messages/de/index.js'
+import { en, type Messages } from './messages/en/index.js'
 
 /** The languages of the pages. The first one has no prefix in URLs. */
 export const LANGUAGES = ['en', 'de'] as const

@@ -7,7 +7,7 @@ import type { ChainState } from '../../core/state/state.js'
 import type { Assets } from './assets.js'
 import { inLanguage, type Language, MESSAGES } from './language.js'
 import { languageOfLocale, type Locale } from './locales.js'
-import type { Messages } from './messages/en.js'
+import type { Messages } from './messages/en/index.js'
 
 /** The content of a page, without the frame that all pages have. */
 export interface Shown {

@@ -7,7 +7,7 @@ import type { Format } from './format.js'
 import { inLanguage, type Language, MESSAGES } from './language.js'
 import { layout, type Shown } from './layout.js'
 import { ALL_LOCALES, formatOf, languageOfLocale, type Locale } from './locales.js'
-import type { Messages } from './messages/en.js'
+import type { Messages } from './messages/en/index.js'
 
 type Args<A extends Arguments> = Static<TObject<{ [K in keyof A]: A[K] }>>
 type Given<A extends Arguments> = Partial<Args<A>>

@@ -3,7 +3,7 @@ import { keyScript } from '../../../../pipelines/chain/keys/public-key.js'
 import { type Network, NETWORKS, titleOf } from '../../../../pipelines/chain/networks.js'
 import { searchText } from '../../core/reads/chain/search-text.js'
 import type { Format } from './format.js'
-import type { Messages } from './messages/en.js'
+import type { Messages } from './messages/en/index.js'
 
 /** The length of the longest address, and of a hash. */
 const LONGEST = 90

@@ -1,0 +1,58 @@
+import type { addresses as english } from '../en/addresses.js'
+
+/** Words of addresses, wallets and labels, in German. */
+export const addresses: typeof english = {
+  address: {
+    title: 'Adresse',
+    balance: 'Guthaben',
+    received: 'Empfangen',
+    sent: 'Gesendet',
+    transactions: 'Transaktionen',
+    unspent: 'Nicht ausgegebene Ausgänge',
+    firstSeen: 'Zuerst gesehen',
+    scriptType: 'Art des Skripts',
+    scriptHash: 'Skript-Hash',
+    scriptHex: 'Skript, hexadezimal',
+    keys: 'Öffentliche Schlüssel',
+    ofKey: 'Weitere Skripte dieses öffentlichen Schlüssels',
+    other: 'Andere Schreibweise',
+    otherHint: 'Beide Schreibweisen bezeichnen dieselbe Adresse.',
+    history: 'Verlauf',
+    utxos: 'Nicht ausgegebene Ausgänge',
+    balanceOverTime: 'Guthaben im Lauf der Zeit',
+    qr: 'QR-Code der Adresse',
+    protected: 'Ausgaben brauchen eine Dilithium-Signatur',
+    change: 'Änderung',
+    noHistory: 'Keine Transaktionen.',
+    noUtxos: 'Keine nicht ausgegebenen Ausgänge.',
+    coinbase: (height: string) => `neue Münzen, ausgebbar ab Block ${height}`,
+    label: 'Name',
+  },
+  wallet: {
+    title: 'Wallet',
+    about:
+      'Guthaben, Verlauf und nächste unbenutzte Adressen eines erweiterten öffentlichen Schlüssels (xpub, ypub, zpub) oder eines Output-Deskriptors.',
+    privacy:
+      'Wer den Schlüssel hat, sieht die ganze Wallet. Er wird im Inhalt der Anfrage gesendet, steht in keiner URL und wird nirgends gespeichert. Gib nie einen privaten Schlüssel oder die Wörter eines Seeds ein.',
+    key: 'Erweiterter öffentlicher Schlüssel oder Output-Deskriptor',
+    type: 'Art der Skripte',
+    anyType: 'alle benutzten',
+    gap: 'Gap-Limit',
+    show: 'Anzeigen',
+    refresh: 'Aktualisieren',
+    used: 'Benutzte Adressen',
+    next: 'Nächste unbenutzte Adressen',
+    receive: 'Empfang',
+    change: 'Wechselgeld',
+    branch: 'Zweig',
+    incomplete: 'Es gibt mehr Adressen, als abgeleitet werden: Die Zahlen sind nicht vollständig.',
+    tooMany: 'Die Adressen haben zu viele Transaktionen, um sie hier aufzulisten.',
+    first: (shown: string, total: string) => `Die neuesten ${shown} von ${total}; die API hat alle.`,
+  },
+  labels: {
+    title: 'Namen',
+    about: 'Adressen, deren Eigentümer bekannt ist, wie der Betreiber dieses Explorers es eingetragen hat.',
+    none: 'Der Betreiber hat keine Namen eingetragen.',
+    link: 'Website',
+  },
+}
