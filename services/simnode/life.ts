@@ -1,3 +1,4 @@
+import type { Plan } from './history.js'
 import { Random } from './random.js'
 import type { Simulation } from './simulation.js'
 
@@ -9,6 +10,8 @@ export interface LifeOptions {
   readonly reorgDepth?: number
   /** The minimum size of every 20th block, in bytes. */
   readonly bigBlock?: number
+  /** The blocks to mine first, after the process was suspended. */
+  readonly plan?: Plan | undefined
 }
 
 /** The number of changes of the mempool per block. */
@@ -31,7 +34,8 @@ export function live(simulation: () => Simulation, options: LifeOptions): () => 
 
 /** Makes one change of the mempool; every fifth one is followed by a block or a reorganisation. */
 export function beat(simulation: Simulation, options: LifeOptions, tick: number): void {
-  const { txsPerBlock = 5, reorgRate = 0, reorgDepth = 3, bigBlock = 0 } = options
+  const { txsPerBlock = 5, reorgRate = 0, reorgDepth = 3, bigBlock = 0, plan } = options
+  if (plan !== undefined) Array.from(simulation.history(plan))
   const { chain, mempool } = simulation
   const random = Random.of(chain.seed, 'life', chain.tip.hash, tick)
   simulation.enter(random.around((txsPerBlock * 1.1) / TICKS))

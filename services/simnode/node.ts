@@ -4,13 +4,14 @@ import { eraseChain, openChain, writeSnapshot } from './chain/chain-files.js'
 import { type ChainOptions, SimChain } from './chain/sim-chain.js'
 import { control } from './control.js'
 import { Faults } from './faults.js'
+import { type Plan, untilNow, upTo } from './history.js'
 import { live, type LifeOptions } from './life.js'
 import { Rpc } from './rpc/methods.js'
 import { serveMethods } from './rpc/server.js'
 import { Simulation, type SimulationOptions } from './simulation.js'
 import type { Mix } from './wallet/keyring.js'
 
-export interface SimnodeOptions extends SimulationOptions, Partial<LifeOptions> {
+export interface SimnodeOptions extends SimulationOptions, Partial<Omit<LifeOptions, 'plan'>> {
   /** The chain to serve, without `dataDir`; by default one is created from network, seed and mix. */
   readonly chain?: SimChain
   readonly network?: Network
@@ -18,8 +19,13 @@ export interface SimnodeOptions extends SimulationOptions, Partial<LifeOptions> 
   readonly mix?: Mix
   /** 0 or not set: a free port. */
   readonly port?: number
-  /** The minimum height of the chain when the node starts; missing blocks are mined first. */
+  /** The minimum height of the chain when the node starts; missing blocks are mined first. Only without `days`. */
   readonly blocks?: number
+  /**
+   * The length of the history, in days, which ends now: missing blocks are mined before the node listens, and later blocks have the time
+   * at which they are mined. 0 or not set: time is that of the chain.
+   */
+  readonly days?: number
   readonly blockMs?: number
   /** The folder in which the chain is stored; by default it is in memory. */
   readonly dataDir?: string
@@ -27,6 +33,9 @@ export interface SimnodeOptions extends SimulationOptions, Partial<LifeOptions> 
   readonly onHistory?: (height: number) => void
   readonly signal?: AbortSignal
 }
+
+/** The number of transactions that wait when a node begins whose time is that of the clock, and the seconds between their entries. */
+const [WAITING, SECONDS_APART] = [60, 3]
 
 /** A simulated node that serves JSON-RPC in this process. */
 export class Simnode {
@@ -40,8 +49,9 @@ export class Simnode {
 
   constructor(options: SimnodeOptions) {
     this.#options = options
-    const { chain, network = REGTEST, seed = 'headwater', mix = 'rich', dataDir } = options
-    this.#rpc = this.#rpcOf(chain ?? openOrMake(dataDir, { network, seed, mix }))
+    const { chain, network = REGTEST, seed = 'headwater', mix = 'rich', dataDir, days = 0 } = options
+    const now = days > 0 ? { now: () => Math.floor(Date.now() / 1000) } : {}
+    this.#rpc = this.#rpcOf(chain ?? openOrMake(dataDir, { network, seed, mix, ...now }))
   }
 
   get simulation(): Simulation {
@@ -75,7 +85,11 @@ export class Simnode {
       control: (method, url) => control(this, method, url),
     })
     if (blockIntervalMs > 0)
-      this.#endLife = live(() => this.simulation, { ...this.#options, blockIntervalMs })
+      this.#endLife = live(() => this.simulation, {
+        ...this.#options,
+        blockIntervalMs,
+        plan: this.#catchUp(),
+      })
   }
 
   /** Serves another chain from now on, with an empty mempool. */
@@ -88,13 +102,13 @@ export class Simnode {
 
   /** Starts over with genesis only, like a node that has lost its data. The seed does not change by default. */
   empty(seed = this.chain.seed): void {
-    const { network, store, keyring } = this.chain
+    const { network, store, keyring, now } = this.chain
     const { dataDir } = this.#options
     if (dataDir !== undefined) {
       store.close()
       eraseChain(dataDir)
     }
-    this.serve(openOrMake(dataDir, { network, seed, mix: keyring.mix }))
+    this.serve(openOrMake(dataDir, { network, seed, mix: keyring.mix, ...(now && { now }) }))
   }
 
   /** Stops mining and listening, and writes the snapshot if the chain is stored in a folder. */
@@ -112,14 +126,22 @@ export class Simnode {
   async #makeHistory(): Promise<void> {
     const { blocks = 0, bigBlock = 0, dataDir, onHistory, signal } = this.#options
     const before = this.chain.tip.height
-    for (const height of this.simulation.history(blocks)) {
+    for (const height of this.simulation.history(this.#catchUp() ?? upTo(blocks))) {
       onHistory?.(height)
       await new Promise((resolve) => setImmediate(resolve))
       if (signal?.aborted === true) break
     }
+    if (this.chain.now !== undefined)
+      for (let age = WAITING * SECONDS_APART; age > 0; age -= SECONDS_APART) this.simulation.enter(1, age)
     if (this.chain.tip.height === before) return
     if (bigBlock > 0) this.simulation.mine({ bytes: bigBlock })
     if (dataDir !== undefined) writeSnapshot(this.chain, dataDir)
+  }
+
+  /** Returns the plan of the blocks between the tip and now; undefined if time is that of the chain. */
+  #catchUp(): Plan | undefined {
+    const { days = 0, blockIntervalMs = 0 } = this.#options
+    return days > 0 ? untilNow(this.chain, days, blockIntervalMs / 1000) : undefined
   }
 
   #rpcOf(chain: SimChain): Rpc {

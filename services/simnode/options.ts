@@ -19,6 +19,7 @@ export const USAGE = `npm run simnode -- [options]
   --chain NAME             ${[...NETWORKS.keys()].join(', ')} (default btq-regtest)
   --port N                 port to listen on (default 0: a free port)
   --blocks N               blocks built before the node listens (default 200)
+  --days N                 instead of --blocks: a history of N days that ends now, and time is that of the clock
   --txs-per-block K        mean number of transactions per block (default 8)
   --mix rich|cheap         many Dilithium transactions, or few (default: by the number of transactions)
   --block-interval-ms MS   interval between blocks (default 5000; 0: only on request)
@@ -54,6 +55,7 @@ export function readCommandLine(args: readonly string[], defaultChain = REGTEST.
     ...(network === undefined ? {} : { network }),
     port: number('port', 0, 65_535),
     blocks,
+    days: number('days', 0, 3650),
     txsPerBlock,
     mix: mix === 'cheap' ? 'cheap' : 'rich',
     blockIntervalMs: number('block-interval-ms', 5000),
@@ -72,6 +74,7 @@ const STRINGS = ['seed', 'chain', 'mix', 'data-dir', 'state-file'] as const
 const NUMBERS = [
   'port',
   'blocks',
+  'days',
   'txs-per-block',
   'block-interval-ms',
   'reorg-rate',

@@ -3,6 +3,7 @@ import { weightOf } from '../../pipelines/chain/transaction.js'
 import type { BlockDraft } from './chain/block-draft.js'
 import type { SimChain } from './chain/sim-chain.js'
 import type { Coin } from './chain/coin-set.js'
+import type { Plan } from './history.js'
 import { Mempool, type MempoolEntry, rateOf, TRUC } from './mempool/mempool.js'
 import { Random } from './random.js'
 import type { SimBlock } from './chain/sim-block.js'
@@ -21,6 +22,8 @@ export interface MineOptions {
   readonly txs?: number
   /** The minimum size of each block, in bytes. */
   readonly bytes?: number
+  /** Time of the blocks, Unix seconds; by default that of the chain. */
+  readonly time?: number
 }
 
 /** The maximum number of unconfirmed ancestors, the transaction included: the default of Bitcoin Core. */
@@ -63,18 +66,17 @@ export class Simulation {
   }
 
   /** Mines blocks on the tip, of transactions from the mempool and new ones. */
-  mine({ blocks = 1, txs, bytes = 0 }: MineOptions = {}): SimBlock {
-    for (let left = blocks; left > 0; left--) this.#mineOne(txs, bytes)
+  mine({ blocks = 1, ...options }: MineOptions = {}): SimBlock {
+    for (let left = blocks; left > 0; left--) this.#mineOne(options)
     this.chain.store.flush()
     return this.chain.tip
   }
 
-  /** Mines a history up to that height without flushing each block; yields the height every few blocks. */
-  *history(height: number): Generator<number> {
-    while (this.chain.tip.height < height) {
-      const until = Math.min(height, this.chain.tip.height + BLOCKS_AT_ONCE)
-      while (this.chain.tip.height < until) this.#mineOne(undefined, 0)
-      yield this.chain.tip.height
+  /** Mines a planned history without flushing each block; yields the height every few blocks. */
+  *history(plan: Plan): Generator<number> {
+    for (let next = plan(this.chain.tip); next !== undefined; next = plan(this.chain.tip)) {
+      this.#mineOne(next)
+      if (this.chain.tip.height % BLOCKS_AT_ONCE === 0) yield this.chain.tip.height
     }
     this.chain.store.flush()
   }
@@ -92,7 +94,13 @@ export class Simulation {
     const heldTxids = new Set(
       [...this.mempool.entries()].filter(() => random.chance(0.15)).map((entry) => entry.tx.txid),
     )
-    for (let left = length; left > 0; left--) this.#mineMixed(heldTxids, random)
+    const { tip, now } = this.chain
+    const elapsed = (now?.() ?? tip.time) - tip.time
+    for (let mined = 1; mined <= length; mined++) {
+      // The branch was mined in the time since the fork.
+      const time = now === undefined ? undefined : tip.time + Math.floor((elapsed * mined) / length)
+      this.#mineMixed(heldTxids, random, time)
+    }
     this.chain.store.flush()
     return this.chain.tip
   }
@@ -106,9 +114,13 @@ export class Simulation {
     return target
   }
 
-  /** Adds new transactions to the mempool. @returns the number of transactions that found a coin to spend. */
-  enter(count: number): number {
-    const random = this.#random()
+  /**
+   * Adds new transactions to the mempool.
+   * @param age seconds since they entered.
+   * @returns the number of transactions that found a coin to spend.
+   */
+  enter(count: number, age = 0): number {
+    const random = this.#random(age)
     let entered = 0
     for (let left = count; left > 0; left--) {
       const tx = this.traffic.next(this.#spendable(true), random)
@@ -151,9 +163,9 @@ export class Simulation {
     return stays
   }
 
-  #mineOne(txs: number | undefined, bytes: number): void {
+  #mineOne({ txs, bytes = 0, time }: Omit<MineOptions, 'blocks'>): void {
     const random = this.chain.randomForNext()
-    if (txs === undefined && bytes === 0 && this.#mineEmpty(random)) return
+    if (txs === undefined && bytes === 0 && this.#mineEmpty(random, time)) return
     const draft = this.chain.draft()
     const count = txs ?? random.around(this.#txsPerBlock)
     for (const tx of this.mempool.size === 0 ? [] : this.mempool.best(count)) draft.add(tx)
@@ -171,12 +183,12 @@ export class Simulation {
       size += tx.size
       room -= weightOf(tx, network)
     }
-    this.chain.close(draft, random)
+    this.chain.close(draft, random, { time })
   }
 
   /** Mines a block of a replacing branch: random transactions of the mempool in random order, and a few new ones. */
-  #mineMixed(heldTxids: ReadonlySet<string>, random: Random): void {
-    if (this.#mineEmpty(random)) return
+  #mineMixed(heldTxids: ReadonlySet<string>, random: Random, time: number | undefined): void {
+    if (this.#mineEmpty(random, time)) return
     const draft = this.chain.draft()
     const limit = Math.max(2, random.around(this.#txsPerBlock * 1.5))
     const entries = new Set<MempoolEntry>()
@@ -189,16 +201,16 @@ export class Simulation {
     }
     for (const entry of entries) draft.add(entry.tx)
     this.#addFresh(draft, random.around(this.#txsPerBlock * 0.2), random)
-    this.chain.close(draft, this.chain.randomForNext())
+    this.chain.close(draft, this.chain.randomForNext(), { time })
   }
 
   /** Mines a block without transactions in some cases, on Bitcoin alone; every other repeats an earlier coinbase (BIP 30). */
-  #mineEmpty(random: Random): boolean {
+  #mineEmpty(random: Random, time: number | undefined): boolean {
     const { chain } = this
     if (chain.network.dilithium !== undefined || !random.chance(EMPTY)) return false
     const draft = chain.draft()
     const blocks = random.chance(0.5) ? this.#repeatable(draft.height) : []
-    chain.close(draft, random, blocks.length === 0 ? {} : { repeats: random.pick(blocks) })
+    chain.close(draft, random, { time, ...(blocks.length === 0 ? {} : { repeats: random.pick(blocks) }) })
     return true
   }
 
@@ -250,17 +262,18 @@ export class Simulation {
     }
   }
 
-  /** Returns random numbers for a change between blocks, and advances the clock of the mempool by a second. */
-  #random(): Random {
+  /** Returns random numbers for a change between blocks, and advances the clock of the mempool. @param age see `enter` */
+  #random(age = 0): Random {
     this.#turns++
-    this.#setClock()
+    this.#setClock(age)
     return Random.of(this.chain.seed, 'turn', this.chain.tip.hash, this.#turns)
   }
 
-  #setClock(): void {
-    const { tip, genesis } = this.chain
-    const since = Math.max(tip.time, genesis.time)
-    this.mempool.setClock(since + (this.#turns % 60), tip.height)
+  /** Sets the time at which transactions enter: the chain's, or up to a minute after the tip. @param age see `enter` */
+  #setClock(age = 0): void {
+    const { tip, genesis, now } = this.chain
+    const time = now?.() ?? Math.max(tip.time, genesis.time) + (this.#turns % 60)
+    this.mempool.setClock(time - age, tip.height)
   }
 }
 

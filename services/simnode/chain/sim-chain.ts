@@ -20,6 +20,11 @@ export interface ChainOptions {
   /** The mix of owners: `cheap` has few with Dilithium keys, so that blocks stay small. */
   readonly mix?: Mix
   readonly store?: BlockStore
+  /**
+   * Returns the time at which blocks are mined, Unix seconds; they then keep the rule of nodes to be later than the median of the eleven
+   * blocks before. By default their time is that of genesis plus the network's block spacing per block.
+   */
+  readonly now?: () => number
 }
 
 /** The properties of a block that a test sets; all others are derived from the seed. */
@@ -31,8 +36,8 @@ export interface BlockSpec {
   readonly tag?: string
   /** Unsigned. */
   readonly version?: number
-  /** Unix seconds; by default genesis plus the network's block spacing per block. */
-  readonly time?: number
+  /** Unix seconds; by default that of `ChainOptions.now`. */
+  readonly time?: number | undefined
   /** Coinbase outputs instead of the payout; their sum is not checked. */
   readonly coinbaseOutputs?: readonly TxOutput[]
   /**
@@ -68,6 +73,7 @@ export class SimChain {
   readonly coins = new CoinSet()
   readonly txIndex = new TxIndex()
   readonly store: BlockStore
+  readonly now: (() => number) | undefined
   readonly blocks = new Map<string, SimBlock>()
   readonly #byNumber: SimBlock[] = []
   readonly #active: SimBlock[] = []
@@ -83,12 +89,14 @@ export class SimChain {
     seed = 'headwater',
     mix = 'rich',
     store = new MemoryStore(),
+    now,
   }: ChainOptions = {}) {
     this.network = network
     this.seed = seed
     this.keyring = new Keyring(seed, mix, network)
     this.#pools = miningPools(this.keyring)
     this.store = store
+    this.now = now
     for (const { parent, ...head } of store.heads().blocks)
       this.#enter({ ...head, parent: this.#byNumber[parent] })
     if (this.#byNumber.length === 0) {
@@ -195,7 +203,7 @@ export class SimChain {
     const pool = random.byShare(this.#pools)
     const closed = draft.close({
       version: spec.version,
-      time: spec.time ?? this.genesis.time + draft.height * this.network.blockSpacing,
+      time: this.#time(draft.height, spec.time),
       prevHash: parent.hash,
       tag: spec.tag ?? pool.tag,
       extraNonce: random.bytes(8),
@@ -265,6 +273,13 @@ export class SimChain {
     this.#active.length = 0
     for (const block of tip.back()) this.#active.push(block)
     this.#active.reverse()
+  }
+
+  /** Returns the time of the next block, Unix seconds. */
+  #time(height: number, given: number | undefined): number {
+    const { now, genesis, network, tip } = this
+    if (now === undefined) return given ?? genesis.time + height * network.blockSpacing
+    return Math.max(given ?? now(), tip.medianTime + 1)
   }
 
   #append(stored: Omit<StoredBlock, 'parent'>, parent: SimBlock | undefined): SimBlock {

@@ -3,6 +3,7 @@ import { BITCOIN_REGTEST, BITCOIN_SIGNET } from '../../../pipelines/chain/networ
 import { scriptType } from '../../../pipelines/chain/script.js'
 import { buildChain, SimChain } from '../../../services/simnode/chain/sim-chain.js'
 import { Rpc } from '../../../services/simnode/rpc/methods.js'
+import { upTo } from '../../../services/simnode/history.js'
 import { Simulation } from '../../../services/simnode/simulation.js'
 import { BITCOIN_KINDS } from '../../../services/simnode/wallet/keyring.js'
 import { NaiveState } from '../../harness/naive-state.js'
@@ -29,7 +30,7 @@ describe('a simulated chain of Bitcoin', () => {
 
   beforeAll(() => {
     simulation = new Simulation(new SimChain({ seed: 'bitcoin', network }), { txsPerBlock: 8 })
-    for (const height of simulation.history(200)) expect(height).toBeLessThanOrEqual(200)
+    for (const height of simulation.history(upTo(200))) expect(height).toBeLessThanOrEqual(200)
     rpc = new Rpc(simulation)
   })
 
