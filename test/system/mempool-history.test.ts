@@ -322,17 +322,19 @@ describe('the history of the mempool', () => {
     expect(await page('/block/3')).not.toContain('Expected and mined')
     const { items } = (await pipeline.get('/mempool/history')).body as MempoolHistory
     const html = await page('/mempool')
-    expect(html).toContain('chart-mempool-minute')
-    const csv = await page('/charts/mempool-minute.csv')
+    expect(html).toContain('chart-mempool')
+    // Each row has the time and the sizes by band.
+    const csv = (await page('/charts/mempool.csv?range=day')).trim().split('\n').slice(1)
     expect(
-      csv
-        .trim()
-        .split('\n')
-        .slice(1)
-        .map((line) => line.split(',')[1]),
-    ).toEqual(items.map(({ totalVsize }) => String(totalVsize)))
-    for (const { totalVsize } of items) expect(html).toContain(`<data value="${String(totalVsize)}">`)
-    expect(await page('/mempool?interval=hour')).toContain('Size over time')
+      csv.map((line) =>
+        line
+          .split(',')
+          .slice(1)
+          .reduce((sum, vsize) => sum + Number(vsize), 0),
+      ),
+    ).toEqual(items.map(({ totalVsize }) => totalVsize))
+    for (const { timestamp } of items) expect(html).toContain(`<time datetime="${timestamp}">`)
+    expect(await page('/mempool?range=week')).toContain('Size by fee rate over time')
   }
 
   /** Compares the tables with those of a database that is written from the start of the log at once. */

@@ -152,20 +152,34 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the explorer in Chromium',
     await figures.ofChain()
   })
 
-  it('draw charts of the figures in their tables, which are those of the CSV', async () => {
-    const page = await open('/mining')
-    await page.locator('#chart-difficulty canvas').waitFor()
-    const shown = await page
-      .locator('#chart-difficulty tbody td:last-child data')
-      .evaluateAll((all) => all.map((each) => each.getAttribute('value')))
-    const csv = await (await fetch(`${pipeline.url}/charts/difficulty.csv`)).text()
-    const lines = csv.trim().split('\n').slice(1)
-    expect(shown).toEqual(lines.map((line) => line.split(',')[1]))
-    const { items } = (await pipeline.get('/mining/difficulty')).body
-    expect(shown).toEqual(items.map(({ difficulty }: { difficulty: string }) => difficulty))
-    await page.locator('#chart-difficulty .u-over').hover()
-    const value = page.locator('#chart-difficulty .u-series:nth-child(2) .u-value')
-    await until('the exact figure is shown', async () => /\d/.test((await value.textContent()) ?? ''))
+  it('draw charts of the figures in their tables, which are those of the API and the CSV, with and without JavaScript', async () => {
+    const { items } = (await pipeline.get('/mining/difficulty?windowMinutes=10080')).body
+    const expected = items.map(({ difficulty }: { difficulty: string }) => difficulty)
+    const csv = await (await fetch(`${pipeline.url}/charts/difficulty.csv?range=week`)).text()
+    expect(
+      csv
+        .trim()
+        .split('\n')
+        .slice(1)
+        .map((line) => line.split(',')[1]),
+    ).toEqual(expected)
+    const pathOf = (page: Page) => page.locator('#chart-difficulty .line-0 >> nth=0').getAttribute('d')
+    const bare = await open('/mining', { ...DESK, javaScriptEnabled: false })
+    await bare.locator('.spans a', { hasText: 'Week' }).click()
+    expect(bare.url()).toBe(`${pipeline.url}/mining?range=week#spans`)
+    const drawn = await pathOf(bare)
+    expect(drawn?.split('L')).toHaveLength(items.length)
+    await bare.context().close()
+    const page = await open('/mining?range=week')
+    expect(await pathOf(page)).toBe(drawn)
+    const shown = page.locator('#chart-difficulty tbody td:last-child data')
+    expect(await shown.evaluateAll((all) => all.map((each) => each.getAttribute('value')))).toEqual(expected)
+    const height = page.locator('#chart-difficulty .legend dd').first().locator('data')
+    await page.locator('#chart-difficulty .figures').hover({ position: { x: 1, y: 100 } })
+    await until('the first block is shown', async () => (await height.getAttribute('value')) === '0')
+    await page.locator('#chart-difficulty .figures').press('ArrowRight')
+    expect(await height.getAttribute('value')).toBe('1')
+    expect(await page.locator('#chart-difficulty .figures').getAttribute('aria-valuetext')).toMatch(/^1, \d/)
     await done(page)
   })
 
@@ -330,7 +344,6 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the explorer in Chromium',
           if (types.get(requestId) === 'Script') scripts += encodedDataLength
         })
       })
-      if ((await page.locator('.plot').count()) > 0) await page.locator('.plot canvas').first().waitFor()
       expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBe(390)
       expect(all, path).toBeLessThan(MAX_BYTES)
       expect(scripts, path).toBeLessThan(MAX_SCRIPT_BYTES)

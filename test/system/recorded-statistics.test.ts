@@ -91,6 +91,12 @@ describe('the statistics of the recording', () => {
         return { date, dilithiumTransactions, totalTransactions: tx_count, totalAddresses }
       }),
     )
+    for (const path of ['/stats/dilithium/history', '/stats/exposure/history']) {
+      const all = (await body(`${path}?limit=365`)).items
+      const [to, from] = [all[1].date, all[2].date]
+      expect((await body(`${path}?from=${from}&to=${to}`)).items).toEqual(all.slice(1, 3))
+      expect((await body(`${path}?to=${to}&limit=1`)).items).toEqual(all.slice(1, 2))
+    }
     const sum = (name: string): bigint =>
       items.reduce((total: bigint, item: Record<string, unknown>) => total + BigInt(String(item[name])), 0n)
     expect(sum('block_count')).toBe(BigInt(chain.blocks.length))

@@ -1799,6 +1799,10 @@ export interface Reads {
   /** The adoption of Dilithium at the end of each UTC day, newest first. */
   dilithiumHistory: {
     arguments: {
+      /** First day, UTC: a calendar date, YYYY-MM-DD. */
+      from?: string
+      /** Last day, UTC: a calendar date, YYYY-MM-DD. */
+      to?: string
       /** Maximum number of items: an integer from 1 to 365; default: 30. */
       limit?: number
     }
@@ -1827,6 +1831,10 @@ export interface Reads {
   /** The coins whose public key the chain shows, at the end of each UTC day, newest first. */
   exposureHistory: {
     arguments: {
+      /** First day, UTC: a calendar date, YYYY-MM-DD. */
+      from?: string
+      /** Last day, UTC: a calendar date, YYYY-MM-DD. */
+      to?: string
       /** Maximum number of items: an integer from 1 to 365; default: 30. */
       limit?: number
     }

@@ -5,12 +5,24 @@ const DECIMALS = 8
 const SUPERSCRIPT = '⁰¹²³⁴⁵⁶⁷⁸⁹'
 const UNITS = ['', 'k', 'M', 'G', 'T', 'P', 'E', 'Z'] as const
 
+const CLOCK = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const
+const DAY = { day: 'numeric', month: 'short' } as const
+const AXIS_STYLES = {
+  clock: CLOCK,
+  dateAndClock: { ...DAY, ...CLOCK },
+  date: DAY,
+  month: { month: 'short', year: 'numeric' },
+  year: { year: 'numeric' },
+} as const satisfies Readonly<Record<string, Intl.DateTimeFormatOptions>>
+type AxisStyle = keyof typeof AXIS_STYLES
+
 /** Formats figures in a language. Amounts are base units as decimal strings; no figure is rounded unless its method says so. */
 export class Format {
   readonly #group: string
   readonly #point: string
   readonly #time: Intl.DateTimeFormat
   readonly #date: Intl.DateTimeFormat
+  readonly #axis = new Map<AxisStyle, Intl.DateTimeFormat>()
 
   /** The places before which the digits of a number are separated. */
   readonly #places: RegExp
@@ -20,7 +32,7 @@ export class Format {
    * @param coin the units of amounts. Not set: they have none, before the chain is known.
    */
   constructor(
-    locale: string,
+    private readonly locale: string,
     private readonly coin?: Coin,
   ) {
     const parts = new Intl.NumberFormat(locale).formatToParts(1_234_567.8)
@@ -107,7 +119,7 @@ export class Format {
   /** Returns a number, rounded to three digits, with a space and a unit prefix after it: "12.3 k". */
   short(value: number | string): string {
     let number = Number(value)
-    if (number > 0 && number < 0.01) return this.#scientific(number)
+    if (number > 0 && number < 0.01) return `${this.scientific(number, 2)} `
     let unit = 0
     while (number >= 999.5 && unit < UNITS.length - 1) {
       number /= 1000
@@ -117,10 +129,16 @@ export class Format {
     return `${this.number(digits)} ${UNITS[unit] ?? ''}`
   }
 
-  #scientific(number: number): string {
-    const [mantissa = '', exponent = ''] = number.toExponential(2).split('e')
+  /** Returns a difficulty, rounded to three digits. The element has all of them. */
+  difficulty(value: string): Html {
+    return html`<data value="${value}" title="${this.number(value)}">${this.short(value).trim()}</data>`
+  }
+
+  /** Returns a small number as a power of ten, rounded to some decimals: "4.66 × 10⁻¹⁰". */
+  scientific(number: number, decimals: number): string {
+    const [mantissa = '', exponent = ''] = number.toExponential(decimals).split('e')
     const raised = exponent.replace('-', '⁻').replace(/\d/g, (digit) => SUPERSCRIPT.charAt(Number(digit)))
-    return `${this.number(mantissa)} × 10${raised} `
+    return `${this.number(mantissa)} × 10${raised}`
   }
 
   /** Returns a time in UTC; the client shows it in the reader's zone. @param iso ISO 8601. */
@@ -131,6 +149,16 @@ export class Format {
   /** Returns a time whose age the client shows, and updates. Without a script it is the time of day. */
   age(iso: string): Html {
     return html`<time class="age" datetime="${iso}">${iso.slice(11, 19)} UTC</time>`
+  }
+
+  /** Returns a time of an axis in UTC. @param at Unix milliseconds. */
+  axisTime(at: number, style: AxisStyle): string {
+    let format = this.#axis.get(style)
+    if (format === undefined) {
+      format = new Intl.DateTimeFormat(this.locale, { ...AXIS_STYLES[style], timeZone: 'UTC' })
+      this.#axis.set(style, format)
+    }
+    return format.format(at)
   }
 
   date(iso: string): Html {

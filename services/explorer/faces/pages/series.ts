@@ -1,8 +1,10 @@
 import { Type } from '@sinclair/typebox'
 import { balanceHistory } from '../../core/reads/addresses/balance-history.js'
+import { dateOf, dayOfDate } from '../../../../pipelines/chain/time.js'
 import { address } from '../../core/reads/arguments.js'
+import { oneOf } from '../../core/reads/fields.js'
 import { BadArgument } from '../../core/reads/read.js'
-import { miningDifficulty, miningHashrate } from '../../core/reads/statistics/mining.js'
+import { miningDifficulty } from '../../core/reads/statistics/mining.js'
 import { exposureHistory } from '../../core/reads/statistics/exposure.js'
 import { dailyStats, dilithiumHistory } from '../../core/reads/statistics/statistics.js'
 import type { SampleStep } from '../../../../pipelines/tables/mempool/history.js'
@@ -10,163 +12,209 @@ import { mempoolHistory } from '../../core/reads/mempool/history.js'
 import type { Chart, Point } from './components/chart.js'
 import { declareText, type PageContext } from './page.js'
 
+/** Time spans of charts, in days, up to now. */
+export const RANGES = { day: 1, week: 7, month: 30, year: 365, all: Number.POSITIVE_INFINITY } as const
+export type Range = keyof typeof RANGES
+/** The span of charts by day, which shorter ones do not shorten. */
+const LEAST_DAYS = RANGES.week
+
+/** Returns the argument of a page that names the span of its charts. @param shown the span without it. */
+export const rangeOf = (shown: Range) =>
+  Type.Unsafe<Range>({ ...oneOf(Object.keys(RANGES), 'time span of the charts'), default: shown })
+
+/** The most items that reads of days and of samples return at once. */
 const DAYS = 365
-/** The points of a page; the CSV has all. */
-const SHOWN_BLOCKS = 360
-const ALL_BLOCKS = 20_160
-const SHOWN_SAMPLES = 120
-const ALL_SAMPLES = 1_440
+const SAMPLES = 1_440
+const DAY_MINUTES = 1_440
 
-const csvOf = ({ to }: PageContext, id: string, query = ''): string => to(`/charts/${id}.csv${query}`)
+const csvOf = ({ to }: PageContext, id: string, query: Readonly<Record<string, string>>): string =>
+  to(`/charts/${id}.csv?${new URLSearchParams(query).toString()}`)
 
-/** Returns the difficulty of the newest blocks. */
-export async function difficulties(page: PageContext, most = SHOWN_BLOCKS): Promise<Chart> {
-  const { t, read } = page
-  const { items } = await read(miningDifficulty, { limit: most })
-  const points = items.map(({ height, difficulty }): Point => [height, difficulty])
-  return {
-    id: 'difficulty',
-    title: t.mining.difficultyByBlock,
-    x: t.words.height,
-    points,
-    lines: [t.mining.difficulty],
-    csv: csvOf(page, 'difficulty'),
+interface Dated {
+  readonly date: string
+}
+type ReadDays<T> = (args: {
+  readonly to?: string
+  readonly limit: number
+}) => Promise<{ items: readonly T[] }>
+
+/** Returns the items of the newest days, oldest first. A read returns those of a year at most. */
+async function newestDays<T extends Dated>(range: Range, read: ReadDays<T>): Promise<T[]> {
+  const wanted = Math.max(LEAST_DAYS, RANGES[range])
+  const all: T[] = []
+  for (let to = {}; all.length < wanted;) {
+    const limit = Math.min(DAYS, wanted - all.length)
+    const { items } = await read({ ...to, limit })
+    all.push(...items)
+    const oldest = items.at(-1)
+    if (items.length < limit || oldest === undefined) break
+    to = { to: dateOf((dayOfDate(oldest.date) ?? 0) - 1) }
   }
+  return all.reverse()
+}
+
+/** Returns the difficulty of each block of up to a week, and of each day of a longer span. */
+export async function difficulties(page: PageContext, range: Range): Promise<Chart> {
+  const { t, f, read } = page
+  const frame = {
+    id: 'difficulty',
+    format: (value: string | number) => f.short(value).trim(),
+    lines: [t.mining.difficulty],
+    csv: csvOf(page, 'difficulty', { range }),
+  }
+  if (RANGES[range] <= RANGES.week) {
+    const { items } = await read(miningDifficulty, { windowMinutes: RANGES[range] * DAY_MINUTES })
+    const points = items.map(({ height, difficulty }): Point => [height, difficulty])
+    return { ...frame, title: t.mining.difficultyByBlock, x: t.words.height, points }
+  }
+  const days = await newestDays(range, (args) => read(dailyStats, args))
+  const points = days.map(({ date, avg_difficulty }): Point => [date, avg_difficulty])
+  return { ...frame, title: t.mining.difficultyByDay, x: t.words.date, points }
 }
 
 /** Returns the hashrate of each day. */
-export async function hashrates(page: PageContext): Promise<Chart> {
-  const { t, read } = page
-  const { items } = await read(miningHashrate, { limit: DAYS })
-  const points = items.map(({ date, hashrate }): Point => [date, hashrate]).reverse()
+export async function hashrates(page: PageContext, range: Range): Promise<Chart> {
+  const { t, f, read } = page
+  const days = await newestDays(range, (args) => read(dailyStats, args))
   return {
     id: 'hashrate',
     title: t.mining.hashrateByDay,
     x: t.words.date,
-    points,
-    lines: [t.mining.hashrateUnit],
-    csv: csvOf(page, 'hashrate'),
+    points: days.map(({ date, hashrate }): Point => [date, hashrate]),
+    lines: [t.mining.hashrate],
+    format: (value) => `${f.short(value)}H/s`,
+    csv: csvOf(page, 'hashrate', { range }),
   }
 }
 
 /** Returns the share of Dilithium at the end of each day. */
-export async function adoption(page: PageContext): Promise<Chart> {
+export async function adoption(page: PageContext, range: Range): Promise<Chart> {
   const { t, read } = page
-  const { items } = await read(dilithiumHistory, { limit: DAYS })
-  const points = items.map((day): Point => [day.date, day.dilithiumTxPercent, day.dilithiumAddrPercent])
+  const days = await newestDays(range, (args) => read(dilithiumHistory, args))
   return {
     id: 'quantum',
     title: t.quantum.overTime,
     x: t.words.date,
-    points: points.reverse(),
+    points: days.map((day): Point => [day.date, day.dilithiumTxPercent, day.dilithiumAddrPercent]),
     lines: [t.quantum.percentTransactions, t.quantum.percentAddresses],
-    csv: csvOf(page, 'quantum'),
+    csv: csvOf(page, 'quantum', { range }),
   }
 }
 
 /** Returns the exposed share of all coins at the end of each day. */
-export async function exposed(page: PageContext): Promise<Chart> {
+export async function exposed(page: PageContext, range: Range): Promise<Chart> {
   const { t, read } = page
-  const { items } = await read(exposureHistory, { limit: DAYS })
-  const points = items.map(({ date, exposedPercent }): Point => [date, exposedPercent])
+  const days = await newestDays(range, (args) => read(exposureHistory, args))
   return {
     id: 'exposure',
     title: t.quantum.exposureOverTime,
     x: t.words.date,
-    points: points.reverse(),
+    points: days.map(({ date, exposedPercent }): Point => [date, exposedPercent]),
     lines: [t.quantum.percentExposed],
-    csv: csvOf(page, 'exposure'),
+    csv: csvOf(page, 'exposure', { range }),
   }
 }
 
 /** Returns the transactions and the active and new addresses of each day. */
-export async function activity(page: PageContext): Promise<Chart> {
+export async function activity(page: PageContext, range: Range): Promise<Chart> {
   const { t, read } = page
-  const { items } = await read(dailyStats, { limit: DAYS })
-  const points = items.map((day): Point => [day.date, day.tx_count, day.active_addresses, day.new_addresses])
+  const days = await newestDays(range, (args) => read(dailyStats, args))
   return {
     id: 'activity',
     title: t.supply.activity,
     x: t.words.date,
-    points: points.reverse(),
+    points: days.map((day): Point => [day.date, day.tx_count, day.active_addresses, day.new_addresses]),
     lines: [t.words.transactions, t.supply.activeAddresses, t.supply.newAddresses],
-    csv: csvOf(page, 'activity'),
+    csv: csvOf(page, 'activity', { range }),
   }
 }
 
-/** Returns the balance of an address at the end of each day; undefined if there is only one day. */
-export async function balances(page: PageContext, of: string): Promise<Chart | undefined> {
+/** Returns the balance of an address at the end of each day. */
+export async function balances(page: PageContext, range: Range, of: string): Promise<Chart> {
   const { t, f, read } = page
-  const { items } = await read(balanceHistory, { address: of, limit: DAYS })
-  if (items.length < 2) return undefined
-  const points = items.map(({ date, balance }): Point => [date, balance]).reverse()
+  const days = await newestDays(range, (args) => read(balanceHistory, { address: of, ...args }))
   return {
     id: 'balance',
     title: t.address.balanceOverTime,
     x: t.words.date,
-    points,
+    points: days.map(({ date, balance }): Point => [date, balance]),
     lines: [t.words.balance],
-    csv: csvOf(page, 'balance', `?address=${of}`),
+    csv: csvOf(page, 'balance', { range, address: of }),
     format: (value) => f.amount(String(value)),
     scale: 1e-8,
   }
 }
 
-/** The fee rate of the second line, the lower edge of a band, in base units per virtual byte. */
-const PAYING_FROM = '10.00'
+/** The lower edges of the bands of fee rates that the chart has, in base units per virtual byte; all are edges of the read. */
+const CHART_BANDS = ['0.00', '2.00', '5.00', '10.00', '20.00', '50.00', '100.00', '200.00']
+/** The samples of a span, and of how many one is shown: a sample is a state, not a sum. */
+const SAMPLING: Readonly<Record<Range, readonly [interval: SampleStep, count: number, every: number]>> = {
+  day: ['minute', SAMPLES, 10],
+  week: ['hour', 168, 1],
+  month: ['hour', 720, 4],
+  year: ['day', 365, 1],
+  all: ['day', SAMPLES, 4],
+}
 
-/** Returns the size of the mempool at the end of each minute, hour or day. */
-export async function mempoolSizes(
-  page: PageContext,
-  interval: SampleStep,
-  most = SHOWN_SAMPLES,
-): Promise<Chart> {
+/** Returns the size of the mempool by fee rate, at the end of minutes, hours or days. */
+export async function mempoolSizes(page: PageContext, range: Range): Promise<Chart> {
   const { t, f, read } = page
-  const { items, bands } = await read(mempoolHistory, { interval, limit: most })
-  const from = bands.indexOf(PAYING_FROM)
-  const points = items.map(({ timestamp, totalVsize, vsizes }): Point => {
-    return [timestamp, totalVsize, vsizes.slice(from).reduce((sum, vsize) => sum + vsize, 0)]
+  const [interval, limit, every] = SAMPLING[range]
+  const { items, bands } = await read(mempoolHistory, { interval, limit })
+  // A short history is shown completely.
+  const shown =
+    items.length <= limit / every ? items : items.filter((_, at) => (items.length - 1 - at) % every === 0)
+  const edges = CHART_BANDS.map((band) => bands.indexOf(band))
+  const points = shown.map(({ timestamp, vsizes }): Point => {
+    const sums = edges.map((from, at) =>
+      vsizes.slice(from, edges[at + 1]).reduce((sum, vsize) => sum + vsize, 0),
+    )
+    return [timestamp, ...sums]
   })
   return {
-    id: `mempool-${interval}`,
-    title: t.mempool.history,
+    id: 'mempool',
+    title: `${t.mempool.history}, vB`,
     x: t.words.time,
     points,
-    lines: [`${t.mempool.vsize}, vB`, t.mempool.payingFrom(f.rate(f.number(Number(PAYING_FROM))))],
-    csv: csvOf(page, `mempool-${interval}`),
+    lines: CHART_BANDS.map((band, at) => {
+      const next = CHART_BANDS[at + 1]
+      const from = f.number(Number(band))
+      return f.rate(
+        next === undefined ? t.mempool.ratesFrom(from) : t.mempool.rates(from, f.number(Number(next))),
+      )
+    }),
+    isStacked: true,
+    csv: csvOf(page, 'mempool', { range }),
   }
 }
 
 /** Charts by the name of their CSV. */
 const CHARTS = {
-  'difficulty.csv': (page: PageContext) => difficulties(page, ALL_BLOCKS),
+  'difficulty.csv': difficulties,
   'hashrate.csv': hashrates,
   'quantum.csv': adoption,
   'exposure.csv': exposed,
   'activity.csv': activity,
-  'mempool-minute.csv': (page: PageContext) => mempoolSizes(page, 'minute', ALL_SAMPLES),
-  'mempool-hour.csv': (page: PageContext) => mempoolSizes(page, 'hour', ALL_SAMPLES),
-  'mempool-day.csv': (page: PageContext) => mempoolSizes(page, 'day', ALL_SAMPLES),
-  'balance.csv': async (page: PageContext, of?: string) => {
-    const chart = of === undefined ? undefined : await balances(page, of)
-    if (chart === undefined) throw new BadArgument('address must be one with a history of balances')
-    return chart
+  'mempool.csv': mempoolSizes,
+  'balance.csv': async (page: PageContext, range: Range, of?: string) => {
+    if (of === undefined) throw new BadArgument('address is missing')
+    return balances(page, range, of)
   },
-} satisfies Record<string, (page: PageContext, of?: string) => Promise<Chart>>
+} satisfies Record<string, (page: PageContext, range: Range, of?: string) => Promise<Chart>>
 
 const chart = Type.Union(
   Object.keys(CHARTS).map((each) => Type.Literal(each)),
   { description: Object.keys(CHARTS).join(' or ') },
 )
 
-/** The figures of a chart as CSV, all that the API has. */
+/** The figures of a chart as CSV, with the points of a long series that its picture leaves out. */
 export const chartCsv = declareText({
   name: 'chart',
   path: '/charts/:chart',
-  args: { chart, address: Type.Optional(address) },
-  async text(page, { chart, address: of }) {
+  args: { chart, range: rangeOf('all'), address: Type.Optional(address) },
+  async text(page, { chart, range, address: of }) {
     const make = CHARTS[chart as keyof typeof CHARTS]
-    const { x, lines, points } = await make(page, of)
+    const { x, lines, points } = await make(page, range, of)
     const rows = points.map((point) => point.slice(0, lines.length + 1).join(','))
     return `${[[x, ...lines].map(quoted).join(','), ...rows].join('\n')}\n`
   },

@@ -1,11 +1,25 @@
 import type { Static } from '@sinclair/typebox'
-import { DAY_SECONDS, dateOf } from '../../../../../pipelines/chain/time.js'
+import { DAY_SECONDS, dateOf, dayOfDate } from '../../../../../pipelines/chain/time.js'
 import { decimalString } from '../../../../../pipelines/chain/difficulty.js'
-import type { Day } from '../../state/days.js'
+import type { Day, Days } from '../../state/days.js'
 import type { DailyItem, HashrateItem } from '../shapes.js'
 
 /** The number of digits that do not depend on the order in which the difficulties of a day were added. */
 const SURE_DIGITS = 13
+
+interface Span {
+  /** The first and the last date. Not set: all days. */
+  readonly from?: string
+  readonly to?: string
+  readonly limit: number
+}
+
+/** Returns the newest days between two dates (inclusive), newest first. */
+export function daysBetween(days: Days, { from, to, limit }: Span): Days {
+  const first = dayOfDate(from ?? '') ?? 0
+  const last = dayOfDate(to ?? '') ?? Number.POSITIVE_INFINITY
+  return days.filter(({ day }) => day >= first && day <= last).slice(0, limit)
+}
 
 /** Returns the figures of a day. @param now Unix milliseconds: the hashrate of today is computed from its elapsed seconds. */
 export function daily(day: Day, now: number): Static<typeof DailyItem> {

@@ -8,7 +8,8 @@ import { integerSet } from '../../../../../pipelines/tables/keys.js'
 import { TYPE_SUMS } from '../../../../../pipelines/tables/schema.js'
 import { type SelectedRow, Selection } from '../../../../../pipelines/tables/selection.js'
 import { lastHeights } from '../addresses/balance-history.js'
-import { limit } from '../arguments.js'
+import { date, limit } from '../arguments.js'
+import { daysBetween } from './day-figures.js'
 import { listed } from '../lists.js'
 import { declareRead, type ReadContext } from '../read.js'
 import { Exposure, ExposureItem, TypeValue } from '../shapes.js'
@@ -56,11 +57,11 @@ export const exposureHistory = declareRead({
   about: 'The coins whose public key the chain shows, at the end of each UTC day, newest first.',
   path: '/stats/exposure/history',
   fresh: 'head',
-  args: { limit: limit(30, 365) },
+  args: { from: date('first day, UTC'), to: date('last day, UTC'), limit: limit(30, 365) },
   answer: listed(ExposureItem),
-  async resolve(context, { limit }) {
+  async resolve(context, span) {
     const { days, blocks } = context.chain
-    const shown = days.slice(0, limit)
+    const shown = daysBetween(days, span)
     const heights = lastHeights(
       shown.map(({ day }) => day),
       blocks,
@@ -70,7 +71,7 @@ export const exposureHistory = declareRead({
       const height = heights[index] ?? 0
       return { date: dateOf(day), height, ...exposureOf(sums(height)) }
     })
-    return { items, limit }
+    return { items, limit: span.limit }
   },
 })
 

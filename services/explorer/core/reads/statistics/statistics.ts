@@ -1,9 +1,9 @@
-import { dateOf, dayOfDate } from '../../../../../pipelines/chain/time.js'
+import { dateOf } from '../../../../../pipelines/chain/time.js'
 import { percentOf } from '../../../../../pipelines/chain/decimal.js'
 import { MAIN } from '../../../../../pipelines/chain/networks.js'
 import { richest } from '../../../../../pipelines/tables/lists/ranking.js'
 import { date, limit, page } from '../arguments.js'
-import { daily, nextSecond } from './day-figures.js'
+import { daily, daysBetween, nextSecond } from './day-figures.js'
 import { declareRead, NotBuiltYet } from '../read.js'
 import { listed, paged } from '../lists.js'
 import { AdoptionItem, DailyItem, DilithiumStats, RichListItem, StatsSummary, Supply } from '../shapes.js'
@@ -69,13 +69,10 @@ export const dailyStats = declareRead({
   fresh: 'live',
   args: { from: date('first day, UTC'), to: date('last day, UTC'), limit: limit(30, 365) },
   answer: listed(DailyItem),
-  resolve({ chain, validity }, { from, to, limit }) {
-    const first = dayOfDate(from ?? '') ?? 0
-    const last = dayOfDate(to ?? '') ?? Number.POSITIVE_INFINITY
-    const days = chain.days.filter(({ day }) => day >= first && day <= last).slice(0, limit)
+  resolve({ chain, validity }, span) {
     const now = Date.now()
     validity.until(nextSecond(now))
-    return { items: days.map((day) => daily(day, now)), limit }
+    return { items: daysBetween(chain.days, span).map((day) => daily(day, now)), limit: span.limit }
   },
 })
 
@@ -102,11 +99,11 @@ export const dilithiumHistory = declareRead({
   path: '/stats/dilithium/history',
   isOfDilithium: true,
   fresh: 'head',
-  args: { limit: limit(30, 365) },
+  args: { from: date('first day, UTC'), to: date('last day, UTC'), limit: limit(30, 365) },
   answer: listed(AdoptionItem),
-  resolve: ({ chain }, { limit }) => ({
-    items: chain.days.slice(0, limit).map((day) => ({ date: dateOf(day.day), ...adoption(day) })),
-    limit,
+  resolve: ({ chain }, span) => ({
+    items: daysBetween(chain.days, span).map((day) => ({ date: dateOf(day.day), ...adoption(day) })),
+    limit: span.limit,
   }),
 })
 

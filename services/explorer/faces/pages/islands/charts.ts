@@ -1,134 +1,108 @@
-import uPlot from 'uplot'
 import { region } from './times.js'
 
-const HEIGHT = 260
-const SHOWN_LINES = 2
+const CLOCK = { hour: '2-digit', minute: '2-digit' } as const
+const TIME = new Intl.DateTimeFormat(region, CLOCK)
+const DATE_AND_TIME = new Intl.DateTimeFormat(region, { day: 'numeric', month: 'short', ...CLOCK })
+/** The keys that move the cursor, and by how many points. */
+const STEPS: Readonly<Record<string, number>> = {
+  ArrowLeft: -1,
+  ArrowRight: 1,
+  PageUp: -10,
+  PageDown: 10,
+  Home: Number.NEGATIVE_INFINITY,
+  End: Number.POSITIVE_INFINITY,
+}
 
-/** Draws the charts of the page from their tables, and again when these or the theme change. */
-export function drawCharts(): void {
+/** Shows the figures of the point below the pointer in the legend of its chart; the arrow keys move to another point. */
+export function startCharts(): void {
   const charts = [...document.querySelectorAll<HTMLElement>('figure.chart')].map(
-    (figure) => new Chart(figure),
+    (figure) => new Cursor(figure),
   )
   addEventListener('page:updated', () => {
     for (const chart of charts) chart.update()
   })
-  const redraw = (): void => {
-    for (const chart of charts) chart.draw()
-  }
-  new MutationObserver(redraw).observe(document.documentElement, { attributeFilter: ['data-theme'] })
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw)
-  new ResizeObserver(() => {
-    for (const chart of charts) chart.resize()
-  }).observe(document.body)
 }
 
-interface Figures {
-  readonly data: uPlot.AlignedData
-  /** The texts of the cells, by line and point: exact, and in the language of the page. */
-  readonly texts: readonly (readonly string[])[]
-}
-
-class Chart {
+/** The cursor of a chart. The table of the chart has its figures. */
+class Cursor {
   readonly #figure: HTMLElement
-  readonly #plot: HTMLElement
-  #chart: uPlot | undefined
-  #figures: Figures
+  /** The index of the point; undefined while the legend shows the last one. */
+  #at: number | undefined
 
   constructor(figure: HTMLElement) {
     this.#figure = figure
-    this.#plot = figure.querySelector('.plot') as HTMLElement
-    this.#figures = figuresOf(figure)
-    this.draw()
+    const plot = this.#plot
+    plot.addEventListener('pointermove', ({ clientX }) => this.#show(this.#nearest(clientX)))
+    plot.addEventListener('pointerleave', () => this.#show(undefined))
+    plot.addEventListener('blur', () => this.#show(undefined))
+    plot.addEventListener('keydown', (event) => {
+      const step = STEPS[event.key]
+      if (step === undefined) return
+      event.preventDefault()
+      const last = this.#rows.length - 1
+      this.#show(Math.min(last, Math.max(0, (this.#at ?? last) + step)))
+    })
+    this.update()
   }
 
-  draw(): void {
-    this.#chart?.destroy()
-    // A variable itself may have the values of both themes.
-    const colour = (name: string): string => {
-      this.#plot.style.color = `var(${name})`
-      return getComputedStyle(this.#plot).color
-    }
-    const titles = [...this.#figure.querySelectorAll('figcaption thead th')].map((each) => each.textContent)
-    const isTime = this.#figure.querySelector('figcaption tbody time') !== null
-    const [accent, quantum, line, soft] = ['--accent', '--quantum', '--line', '--soft'].map(colour)
-    this.#plot.style.color = ''
-    const axis = {
-      stroke: soft ?? '',
-      grid: { stroke: line ?? '', width: 1 },
-      ticks: { stroke: line ?? '', width: 1 },
-    }
-    const text = (series: number, index: number | null): string =>
-      index === null ? '–' : (this.#figures.texts[series]?.[index] ?? '')
-    this.#plot.replaceChildren()
-    this.#chart = new uPlot(
-      {
-        width: this.#plot.clientWidth,
-        height: HEIGHT,
-        tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
-        scales: { x: { time: isTime } },
-        axes: [
-          { ...axis, ...(isTime ? { values: (_: uPlot, values: number[]) => values.map(dayOf) } : {}) },
-          { ...axis, size: 64, values: (_, values) => values.map(short) },
-        ],
-        series: [
-          { label: titles[0] ?? '', value: (_, __, ___, index) => text(0, index) },
-          ...titles.slice(1, SHOWN_LINES + 1).map((label, index) => {
-            const stroke = (index === 0 ? accent : quantum) ?? ''
-            return {
-              label,
-              stroke,
-              width: 2,
-              ...(index === 0 ? { fill: `color-mix(in srgb, ${stroke} 12%, transparent)` } : {}),
-              value: (_: uPlot, __: number, ___: number, at: number | null) => text(index + 1, at),
-            }
-          }),
-        ],
-      },
-      this.#figures.data,
-      this.#plot,
-    )
+  get #plot(): SVGElement {
+    return this.#figure.querySelector('svg.figures') as SVGElement
   }
 
+  get #rows(): HTMLTableRowElement[] {
+    return [...this.#figure.querySelectorAll<HTMLTableRowElement>('figcaption tbody tr')]
+  }
+
+  /** Adapts what the server has sent: the times of day of the axis, and the cursor. */
   update(): void {
-    this.#figures = figuresOf(this.#figure)
-    this.#chart?.setData(this.#figures.data)
+    for (const text of this.#figure.querySelectorAll<SVGElement>('[data-time]')) {
+      const format = /[^\d:.\s]/.test(text.textContent) ? DATE_AND_TIME : TIME
+      text.textContent = format.format(Number(text.dataset['time']))
+      delete text.dataset['time']
+    }
+    const plot = this.#plot
+    plot.setAttribute('tabindex', '0')
+    plot.setAttribute('role', 'slider')
+    plot.setAttribute('aria-valuemin', '1')
+    plot.setAttribute('aria-valuemax', String(this.#rows.length))
+    this.#show(this.#at)
   }
 
-  resize(): void {
-    this.#chart?.setSize({ width: this.#plot.clientWidth, height: HEIGHT })
+  /** Returns the index of the point at a position of the screen. */
+  #nearest(clientX: number): number {
+    const { left, width } = this.#plot.getBoundingClientRect()
+    const at = (clientX - left) / width
+    const distances = this.#positions().map((position) => Math.abs(position - at))
+    return distances.indexOf(Math.min(...distances))
+  }
+
+  /** Returns the positions of the points, as parts of the width. */
+  #positions(): number[] {
+    const values = this.#rows.map(({ cells: [first] }) => valueOf(first?.firstElementChild))
+    const least = Math.min(...values)
+    const span = Math.max(...values) - least
+    return values.map((value) => (value - least) / (span || 1))
+  }
+
+  #show(at: number | undefined): void {
+    this.#at = at
+    const rows = this.#rows
+    const index = at ?? rows.length - 1
+    const cells = [...(rows[index]?.cells ?? [])]
+    for (const [column, shown] of this.#figure.querySelectorAll('.legend dd').entries())
+      shown.replaceChildren(...[...(cells[column]?.childNodes ?? [])].map((node) => node.cloneNode(true)))
+    const plot = this.#plot
+    plot.setAttribute('aria-valuenow', String(index + 1))
+    plot.setAttribute('aria-valuetext', cells.map(({ textContent }) => textContent).join(', '))
+    const cursor = plot.querySelector('.cursor') as SVGLineElement
+    cursor.setAttribute('visibility', at === undefined ? 'hidden' : 'visible')
+    const x = `${String((this.#positions()[index] ?? 0) * 100)}%`
+    cursor.setAttribute('x1', x)
+    cursor.setAttribute('x2', x)
   }
 }
 
-function figuresOf(figure: HTMLElement): Figures {
-  const rows = [...figure.querySelectorAll<HTMLTableRowElement>('figcaption tbody tr')]
-  const scale = Number(figure.dataset['scale'])
-  const columns = Math.min(SHOWN_LINES + 1, rows[0]?.cells.length ?? 0)
-  const cells = Array.from({ length: columns }, (_, column) =>
-    rows.map((row) => row.cells[column] as HTMLElement),
-  )
-  return {
-    data: cells.map((column, index) =>
-      column.map((cell) => numberOf(cell) * (index === 0 ? 1 : scale)),
-    ) as unknown as uPlot.AlignedData,
-    texts: cells.map((column) => column.map(({ textContent }) => textContent)),
-  }
-}
-
-function numberOf(cell: HTMLElement): number {
-  const element = cell.firstElementChild
-  if (element instanceof HTMLTimeElement) return Date.parse(element.dateTime) / 1000
-  return Number((element as HTMLDataElement).value)
-}
-
-const DAY = new Intl.DateTimeFormat(region, { day: 'numeric', month: 'short', timeZone: 'UTC' })
-
-/** @param seconds Unix time. */
-const dayOf = (seconds: number): string => DAY.format(seconds * 1000)
-
-const UNITS = ['', 'k', 'M', 'G', 'T', 'P', 'E', 'Z']
-
-/** Returns a number with a unit prefix, for the axis. */
-function short(value: number): string {
-  const unit = Math.max(0, Math.min(UNITS.length - 1, Math.floor(Math.log10(Math.abs(value) || 1) / 3)))
-  return `${String(Number((value / 1000 ** unit).toPrecision(3)))}${UNITS[unit] ?? ''}`
-}
+const valueOf = (element: Element | null | undefined): number =>
+  element instanceof HTMLTimeElement
+    ? Date.parse(element.dateTime)
+    : Number((element as HTMLDataElement).value)

@@ -213,8 +213,8 @@ function isAlike(one: Element, other: Element): boolean {
 const hasText = ({ childNodes }: Element): boolean =>
   [...childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.nodeValue?.trim() !== '')
 
-/** Charts and results of forms change themselves. */
-const OWN = '.plot, output'
+/** Results of forms change themselves. */
+const OWN = 'output'
 
 /** Makes an element equal to a newer one in one step. Details stay open. */
 function morph(element: Element, next: Element): void {

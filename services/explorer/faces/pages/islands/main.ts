@@ -1,5 +1,6 @@
 import { startSearchKeys, startTheme } from '../../../../design/assets/bar.js'
 import { startSearch } from '../../../../design/assets/search.js'
+import { startCharts } from './charts.js'
 import { startCopying } from './copying.js'
 import { keepLive } from './live.js'
 import { startTrying } from './trying.js'
@@ -11,6 +12,5 @@ startTheme()
 startSearchKeys(startSearch(document.querySelector('dialog.search')))
 startCopying()
 startTrying()
-if (document.querySelector('.plot') !== null)
-  void import('./charts.js').then(({ drawCharts }) => drawCharts())
+startCharts()
 keepLive()

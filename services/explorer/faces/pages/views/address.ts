@@ -11,6 +11,7 @@ import { NotFound } from '../../../core/reads/read.js'
 import { multisigField, requestedScript } from '../../../core/reads/script.js'
 import type { AddressSummary } from '../../../core/reads/shapes.js'
 import { chart } from '../components/chart.js'
+import { spans } from '../components/spans.js'
 import {
   badge,
   blockLink,
@@ -28,7 +29,7 @@ import {
 import { ownerLink, scriptName } from '../components/scripts.js'
 import { qrCode } from '../components/qr.js'
 import { table } from '../components/table.js'
-import { balances } from '../series.js'
+import { balances, type Range, rangeOf } from '../series.js'
 import { declarePage, type PageContext } from '../page.js'
 
 const ITEMS = 25
@@ -39,8 +40,8 @@ type Tab = Static<typeof show>
 export const address = declarePage({
   name: 'address',
   path: '/address/:address',
-  args: { address: addressArgument, page, show },
-  async view(context, { address: requested, page, show }) {
+  args: { address: addressArgument, page, show, range: rangeOf('year') },
+  async view(context, { address: requested, page, show, range }) {
     const { t, definitions } = context
     const named = await requestedScript(context, requested)
     const { script, network, address } = named
@@ -61,7 +62,10 @@ export const address = declarePage({
     const shown = address ?? key?.toString('hex') ?? summary?.scripthash ?? requested
     const ofSummary =
       summary &&
-      (await Promise.all([figures(context, summary, requested), coins(context, requested, { page, show })]))
+      (await Promise.all([
+        figures(context, summary, { requested, show, range }),
+        coins(context, requested, { page, show }),
+      ]))
     const body = html`<header class="top with-code">
         <div>
           <h1>
@@ -110,10 +114,15 @@ const nameOf = (context: PageContext, script: Buffer, network: Network): string 
     ...multisigField(script, network),
   })
 
-async function figures(context: PageContext, summary: AddressSummary, requested: string): Promise<Html> {
+async function figures(
+  context: PageContext,
+  summary: AddressSummary,
+  { requested, show, range }: { readonly requested: string; readonly show: Tab; readonly range: Range },
+): Promise<Html> {
   const { t, f } = context
   const { unconfirmed } = summary
-  const series = await balances(context, requested)
+  const series = await balances(context, range, requested)
+  const path = `/address/${requested}${show === 'utxos' ? '?show=utxos' : ''}`
   return html`${stats([
     stat(
       t.address.balance,
@@ -127,7 +136,12 @@ async function figures(context: PageContext, summary: AddressSummary, requested:
     stat(t.address.transactions, f.number(summary.tx_count), firstSeenNote(context, summary)),
     stat(t.address.unspent, f.number(summary.unspent_count)),
   ])}
-  ${series === undefined ? undefined : section(t.address.balanceOverTime, chart(context, series))}`
+  ${
+    // A year without two days has them in no other span.
+    series.points.length < 2 && range === 'year'
+      ? undefined
+      : section(series.title, html`${spans(context, path, range, 'year')}${chart(context, series)}`)
+  }`
 }
 
 /** Returns the transactions or the unspent outputs of a script, with the links to both. */

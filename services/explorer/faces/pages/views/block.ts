@@ -67,7 +67,7 @@ export const block = declarePage({
           html`${answer.miner_label ?? t.words.unknown}
           ${answer.miner_address === null ? undefined : html`(${addressLink(context, answer.miner_address)})`}`,
         ],
-        [t.block.difficulty, f.number(answer.difficulty)],
+        [t.block.difficulty, f.difficulty(answer.difficulty)],
         [t.words.weight, `${f.number(answer.weight)} WU`],
         ...statistics(context, figures),
       ])}

@@ -69,7 +69,7 @@ export const front = declarePage({
           `${f.short(hashes.hashrate)}H/s`,
           t.mining.ofBlocks(f.number(hashes.blockCount)),
         ),
-        stat(t.front.difficulty, f.short(state.difficulty), difficultyNote(page, retarget)),
+        stat(t.front.difficulty, f.difficulty(state.difficulty), difficultyNote(page, retarget)),
         stat(t.front.supply, f.plainAmount(coins.circulatingSupply), t.front.ofMaximum(f.percent(percent))),
         network?.dilithium === undefined
           ? undefined

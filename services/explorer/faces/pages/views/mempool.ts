@@ -1,27 +1,27 @@
-import { html, type Html } from '../../../../design/html.js'
+import { html } from '../../../../design/html.js'
 import { limit } from '../../../core/reads/arguments.js'
 import { mempoolBlocks, recommendedFees } from '../../../core/reads/mempool/fees.js'
-import { mempoolHistory } from '../../../core/reads/mempool/history.js'
 import { mempoolSummary, mempoolTransactions } from '../../../core/reads/mempool/mempool.js'
 import { feeHistogram, projectedCard } from '../components/blocks.js'
 import { empty, heading, section, stat, stats } from '../components/elements.js'
 import { mempoolTable } from '../components/transactions.js'
 import { chart } from '../components/chart.js'
-import { declarePage, type PageContext } from '../page.js'
-import { mempoolSizes } from '../series.js'
+import { spans } from '../components/spans.js'
+import { declarePage } from '../page.js'
+import { mempoolSizes, rangeOf } from '../series.js'
 
 export const mempool = declarePage({
   name: 'mempool',
   path: '/mempool',
-  args: { limit: limit(50, 100), interval: mempoolHistory.args.interval },
-  async view(page, { limit, interval }) {
+  args: { limit: limit(50, 100), range: rangeOf('day') },
+  async view(page, { limit, range }) {
     const { t, f, read, to } = page
     const [pool, newest, next, fees, sizes] = await Promise.all([
       read(mempoolSummary, {}),
       read(mempoolTransactions, { limit }),
       read(mempoolBlocks, {}),
       read(recommendedFees, {}),
-      mempoolSizes(page, interval),
+      mempoolSizes(page, range),
     ])
     const projected = html`<ol class="cubes">
       ${next.items.map((block, index) => projectedCard(page, block, index))}
@@ -40,7 +40,7 @@ export const mempool = declarePage({
     ])}
     ${next.items.length === 0 ? undefined : section(t.mempool.projected, projected)}
     ${section(t.mempool.estimates, estimates)}
-    ${sizes.points.length === 0 ? undefined : section(t.mempool.history, html`${intervals(page, interval)}${chart(page, sizes)}`)}
+    ${sizes.points.length === 0 ? undefined : section(sizes.title, html`${spans(page, '/mempool', range, 'day')}${chart(page, sizes)}`)}
     ${section(t.mempool.byRate, feeHistogram(page, pool.feeHistogram))}
     ${section(
       t.mempool.newest,
@@ -50,19 +50,3 @@ export const mempool = declarePage({
     return { ...t.mempool, body, channels: ['mempool'], json: '/mempool/summary' }
   },
 })
-
-const INTERVALS = ['minute', 'hour', 'day'] as const
-
-/** Returns links to the spans of the chart. */
-function intervals({ t, to }: PageContext, shown: string): Html {
-  return html`<nav class="tabs-bar" aria-label="${t.mempool.history}">
-    ${INTERVALS.map(
-      (each) =>
-        html`<a
-          href="${to('/mempool')}${each === 'minute' ? '' : `?interval=${each}`}"
-          ${each === shown ? html` aria-current="page"` : undefined}
-          >${t.mempool.intervals[each]}</a
-        >`,
-    )}
-  </nav>`
-}

@@ -4,11 +4,12 @@ import type { Retarget } from '../../../core/reads/shapes.js'
 import { miningPools, miningRetarget, networkHashrate } from '../../../core/reads/statistics/mining.js'
 import { summary } from '../../../core/reads/statistics/statistics.js'
 import { chart } from '../components/chart.js'
+import { spans } from '../components/spans.js'
 import { addressLink, heading, section, share, stat, stats } from '../components/elements.js'
 import { signedPercent, whenChanged, withoutBlocks } from '../components/retarget.js'
 import { table } from '../components/table.js'
 import { declarePage, type PageContext } from '../page.js'
-import { difficulties, hashrates } from '../series.js'
+import { difficulties, hashrates, rangeOf } from '../series.js'
 
 function retarget(page: PageContext, next: Static<typeof Retarget>): Html {
   const { t, f } = page
@@ -26,16 +27,16 @@ function retarget(page: PageContext, next: Static<typeof Retarget>): Html {
 export const mining = declarePage({
   name: 'mining',
   path: '/mining',
-  args: {},
-  async view(page) {
+  args: { range: rangeOf('month') },
+  async view(page, { range }) {
     const { t, f, read } = page
-    const [state, next, hashes, { pools, blockCount }, byBlock, byDay] = await Promise.all([
+    const [state, next, hashes, { pools, blockCount }, difficulty, byDay] = await Promise.all([
       read(summary, {}),
       read(miningRetarget, {}).catch(withoutBlocks),
       read(networkHashrate, {}),
       read(miningPools, {}),
-      difficulties(page),
-      hashrates(page),
+      difficulties(page, range),
+      hashrates(page, range),
     ])
     const columns = [
       { title: t.mining.pool },
@@ -60,14 +61,14 @@ export const mining = declarePage({
         `${f.short(hashes.hashrate)}H/s`,
         t.mining.ofBlocks(f.number(hashes.blockCount)),
       ),
-      stat(t.mining.difficulty, f.short(state.difficulty), f.number(state.difficulty)),
+      stat(t.mining.difficulty, f.difficulty(state.difficulty)),
       next && retarget(page, next),
       typeof next?.previous_change !== 'string'
         ? undefined
         : stat(t.mining.previousChange, signedPercent(page, next.previous_change), f.date(next.start_time)),
     ])}
-    ${section(title, table(title, columns, rows))} ${section(t.mining.hashrateByDay, chart(page, byDay))}
-    ${section(t.mining.difficultyByBlock, chart(page, byBlock))}`
+    ${section(title, table(title, columns, rows))} ${spans(page, '/mining', range, 'month')}
+    ${section(byDay.title, chart(page, byDay))} ${section(difficulty.title, chart(page, difficulty))}`
     return { ...t.mining, body, json: '/mining/pools' }
   },
 })

@@ -3,32 +3,33 @@ import { exposure } from '../../../core/reads/statistics/exposure.js'
 import { dilithium } from '../../../core/reads/statistics/statistics.js'
 import { chart } from '../components/chart.js'
 import { badge, heading, section, share, stat, stats } from '../components/elements.js'
+import { spans } from '../components/spans.js'
 import { scriptName } from '../components/scripts.js'
 import { table } from '../components/table.js'
 import { declarePage, type PageContext } from '../page.js'
-import { adoption, exposed } from '../series.js'
+import { adoption, exposed, type Range, rangeOf } from '../series.js'
 
 export const quantum = declarePage({
   name: 'quantum',
   path: '/quantum',
-  args: {},
-  async view(page) {
+  args: { range: rangeOf('month') },
+  async view(page, { range }) {
     const { t, network } = page
     const { exposure: title, exposureAbout, exposureAboutPlain } = t.quantum
-    const exposureParts = await exposureOf(page)
+    const exposureParts = await exposureOf(page, range)
     if (network?.dilithium === undefined) {
       const body = html`${heading(title, exposureAboutPlain)} ${exposureParts}`
       return { title, about: exposureAboutPlain, body, json: '/stats/exposure' }
     }
-    const body = html`${await adoptionOf(page)} ${section(title, html`<p>${exposureAbout}</p>`)}
+    const body = html`${await adoptionOf(page, range)} ${section(title, html`<p>${exposureAbout}</p>`)}
     ${exposureParts}`
     return { ...t.quantum, body, json: '/stats/exposure' }
   },
 })
 
-async function adoptionOf(page: PageContext): Promise<Html> {
+async function adoptionOf(page: PageContext, range: Range): Promise<Html> {
   const { t, f, read } = page
-  const [now, overTime] = await Promise.all([read(dilithium, {}), adoption(page)])
+  const [now, overTime] = await Promise.all([read(dilithium, {}), adoption(page, range)])
   const figure = (name: string, percent: string, part: number, all: number) =>
     stat(
       name,
@@ -40,15 +41,15 @@ async function adoptionOf(page: PageContext): Promise<Html> {
     figure(t.quantum.transactions, now.dilithiumTxPercent, now.dilithiumTransactions, now.totalTransactions),
     figure(t.quantum.addresses, now.dilithiumAddrPercent, now.dilithiumAddresses, now.totalAddresses),
   ])}
-  ${section(t.quantum.overTime, chart(page, overTime))}`
+  ${section(t.quantum.overTime, html`${spans(page, '/quantum', range, 'month')}${chart(page, overTime)}`)}`
 }
 
 const BADGES = { protected: 'good', hidden: 'plain', exposed: 'stale', unknown: 'wait' } as const
 
-async function exposureOf(page: PageContext): Promise<Html> {
+async function exposureOf(page: PageContext, range: Range): Promise<Html> {
   const { t, f, read, network } = page
   const q = t.quantum
-  const [now, overTime] = await Promise.all([read(exposure, {}), exposed(page)])
+  const [now, overTime] = await Promise.all([read(exposure, {}), exposed(page, range)])
   const columns = [
     { title: q.scriptType },
     { title: t.words.value, isNumber: true },
@@ -79,7 +80,8 @@ async function exposureOf(page: PageContext): Promise<Html> {
     network?.dilithium === undefined ? undefined : stat(q.protections.protected, f.amount(now.protected)),
     stat(q.protections.unknown, f.amount(now.unknown)),
   ])}
-  ${section(q.values, table(q.values, columns, rows))} ${section(q.exposureOverTime, chart(page, overTime))}`
+  ${section(q.values, table(q.values, columns, rows))}
+  ${section(q.exposureOverTime, html`${network?.dilithium === undefined ? spans(page, '/quantum', range, 'month') : undefined}${chart(page, overTime)}`)}`
 }
 
 /** Returns the node's name of a type, and the name that other pages use, if it is another. */

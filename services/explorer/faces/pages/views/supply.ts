@@ -3,22 +3,23 @@ import { percentOf } from '../../../../../pipelines/chain/decimal.js'
 import { limit, page } from '../../../core/reads/arguments.js'
 import { richList, summary, supply as supplyRead } from '../../../core/reads/statistics/statistics.js'
 import { chart } from '../components/chart.js'
+import { spans } from '../components/spans.js'
 import { addressLink, heading, paged, quantum, section, share, stat, stats } from '../components/elements.js'
 import { table } from '../components/table.js'
 import { declarePage } from '../page.js'
-import { activity } from '../series.js'
+import { activity, rangeOf } from '../series.js'
 
 export const supply = declarePage({
   name: 'supply',
   path: '/supply',
-  args: { page, limit: limit(50, 500) },
-  async view(context, { page, limit }) {
+  args: { page, limit: limit(50, 500), range: rangeOf('month') },
+  async view(context, { page, limit, range }) {
     const { t, f, read } = context
     const [coins, state, rich, days] = await Promise.all([
       read(supplyRead, {}),
       read(summary, {}),
       read(richList, { page, limit }),
-      activity(context),
+      activity(context, range),
     ])
     const percent = percentOf(BigInt(coins.circulatingSupply), BigInt(coins.maxSupply), 2)
     const columns = [
@@ -51,7 +52,7 @@ export const supply = declarePage({
       stat(t.supply.addresses, f.number(state.activeAddresses)),
     ])}
     ${section(t.supply.richList, paged(context, rich, `/supply${limit === 50 ? '' : `?limit=${String(limit)}`}`, table(t.supply.richList, columns, rows)))}
-    ${section(t.supply.activity, chart(context, days))}`
+    ${section(t.supply.activity, html`${spans(context, '/supply', range, 'month')}${chart(context, days)}`)}`
     return { ...t.supply, body, json: '/stats/supply' }
   },
 })

@@ -127,7 +127,7 @@ describe('the pages without a database', () => {
       ['/blocks/?page=2&limit=%20', '/blocks?page=2&limit=%20'],
       ['/de/', '/de'],
       ['/de/tx/00ff//', '/de/tx/00ff'],
-      ['/charts/difficulty.csv/?days=3', '/charts/difficulty.csv?days=3'],
+      ['/charts/difficulty.csv/?range=day', '/charts/difficulty.csv?range=day'],
     ] as const)
       for (const method of ['GET', 'HEAD']) {
         const moved = await fetch(bare.url + given, { method, redirect: 'manual' })

@@ -83,6 +83,8 @@ export const frame: typeof english = {
     last: 'Ende',
     table: 'Tabelle',
     csv: 'CSV',
+    span: 'Zeitraum',
+    spans: { day: 'Tag', week: 'Woche', month: 'Monat', year: 'Jahr', all: 'Alles' },
     all: 'Alle zeigen',
     yes: 'ja',
     no: 'nein',

@@ -71,9 +71,8 @@ export const transactions: typeof english = {
     estimates: 'Gebührensätze für eine Bestätigung innerhalb von',
     withinBlocks: (blocks) => n(blocks, 'Block', 'Blöcken'),
     minimum: 'Mindestsatz des Nodes',
-    history: 'Größe im Lauf der Zeit',
-    payingFrom: (rate) => `Ab ${rate}`,
-    intervals: { minute: '2 Stunden', hour: '5 Tage', day: '4 Monate' },
+    history: 'Größe nach Gebührensatz im Lauf der Zeit',
+    ratesFrom: (low) => `ab ${low}`,
   },
   replacements: {
     title: 'Ersetzungen',

@@ -75,6 +75,8 @@ export const frame = {
     last: 'Last',
     table: 'Table',
     csv: 'CSV',
+    span: 'Time span',
+    spans: { day: 'Day', week: 'Week', month: 'Month', year: 'Year', all: 'All' },
     all: 'Show all',
     yes: 'yes',
     no: 'no',

@@ -70,9 +70,8 @@ export const transactions = {
     estimates: 'Fee rates for a confirmation within',
     withinBlocks: (blocks: string) => n(blocks, 'block', 'blocks'),
     minimum: 'Minimum of the node',
-    history: 'Size over time',
-    payingFrom: (rate: string) => `From ${rate}`,
-    intervals: { minute: '2 hours', hour: '5 days', day: '4 months' },
+    history: 'Size by fee rate over time',
+    ratesFrom: (low: string) => `from ${low}`,
   },
   replacements: {
     title: 'Replacements',
