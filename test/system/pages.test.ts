@@ -64,6 +64,8 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the explorer in Chromium',
   let folder: string
   let paths: readonly string[]
   let labelled = ''
+  /** A transaction whose first input spends an output with an address. */
+  let spent = ''
   /** A transaction whose coinbase script and OP_RETURN output contain hostile text. */
   let hostileTxid = ''
 
@@ -88,6 +90,10 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the explorer in Chromium',
     const { items: txs } = (await pipeline.get('/txs/recent?limit=20')).body
     const { items: pool } = (await pipeline.get('/mempool/txs')).body
     const spend = txs.find(({ is_coinbase }: { is_coinbase: boolean }) => !is_coinbase) ?? txs[0]
+    const owned = txs.find(
+      ({ inputs: [input] }: { inputs: { address: string | null }[] }) => input?.address !== null,
+    )
+    spent = owned.txid
     paths = [
       '/',
       '/blocks',
@@ -180,6 +186,30 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the explorer in Chromium',
     await page.locator('#chart-difficulty .figures').press('ArrowRight')
     expect(await height.getAttribute('value')).toBe('1')
     expect(await page.locator('#chart-difficulty .figures').getAttribute('aria-valuetext')).toMatch(/^1, \d/)
+    await done(page)
+  })
+
+  it('copy an address whole though it is cut off, say so, and lead along a coin in both directions', async () => {
+    const page = await open(`/tx/${spent}`)
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+    const owner = page.locator('#i-0 > div > a.hash')
+    const address = (await owner.getAttribute('title'))!
+    await owner.evaluate((link) => getSelection()?.selectAllChildren(link))
+    expect(await page.evaluate('getSelection().toString()')).toBe(address)
+    const outpoint = page.locator('#i-0 .about a.hash')
+    expect(
+      await outpoint.evaluate(
+        (link) => link.firstElementChild!.scrollWidth > link.firstElementChild!.clientWidth,
+      ),
+    ).toBe(true)
+    await page.locator('#i-0 > div > button.copy').click()
+    await page.locator('[role=status]', { hasText: 'Copied' }).waitFor()
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(address)
+    const [txid, vout] = (await outpoint.getAttribute('title'))!.split(':')
+    await outpoint.click()
+    await page.waitForURL(`${pipeline.url}/tx/${txid}#o-${vout}`)
+    await page.locator('li:target .about a.hash').click()
+    await page.waitForURL(`${pipeline.url}/tx/${spent}#i-0`)
     await done(page)
   })
 

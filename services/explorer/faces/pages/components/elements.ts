@@ -71,26 +71,27 @@ export const notice = (text: Part): Html => html`<p class="notice" role="note">$
 
 export const empty = (text: string): Html => html`<p class="empty">${text}</p>`
 
-/** Returns a text that can be copied by a button. */
-export const copyable = ({ t }: PageContext, text: string): Html =>
-  html`<span class="copyable"
-    ><code>${text}</code
-    ><button
-      class="copy"
-      type="button"
-      data-copy="${text}"
-      data-copied="${t.words.copied}"
-      aria-label="${t.words.copy}"
-    >
-      ${icon('copy')}
-    </button></span
-  >`
+/** Returns the button that copies a text, and says so. */
+export const copyButton = ({ t }: Pick<PageContext, 't'>, text: string): Html =>
+  html`<button
+    class="copy"
+    type="button"
+    data-copy="${text}"
+    data-copied="${t.words.copied}"
+    aria-label="${t.words.copy}"
+  >
+    ${icon('copy')}
+  </button>`
 
-/** Returns the beginning and the end of a hash, which its link shows completely. */
-export const shortened = (text: string, start = 8, end = 6): Html =>
-  text.length <= start + end + 1
+/** Returns a text that can be copied by a button. */
+export const copyable = (page: Pick<PageContext, 't'>, text: string): Html =>
+  html`<span class="copyable"><code>${text}</code>${copyButton(page, text)}</span>`
+
+/** Returns a hash or an address in full. Styles shorten what is before its end, so that a selection copies all of it. */
+export const shortened = (text: string, end = 6): Html =>
+  text.length <= 2 * end
     ? html`${text}`
-    : html`${text.slice(0, start)}<span class="cut">…</span>${text.slice(-end)}`
+    : html`<span class="head">${text.slice(0, -end)}</span>${text.slice(-end)}`
 
 export const txLink = ({ to }: PageContext, txid: string): Html =>
   html`<a class="hash" href="${to(`/tx/${txid}`)}" title="${txid}">${shortened(txid)}</a>`
@@ -99,14 +100,14 @@ export const blockLink = ({ to, f }: PageContext, height: number): Html =>
   html`<a class="number" href="${to(`/block/${String(height)}`)}">${f.number(height)}</a>`
 
 export const hashLink = ({ to }: PageContext, hash: string): Html =>
-  html`<a class="hash" href="${to(`/block/${hash}`)}" title="${hash}">${shortened(hash, 4, 12)}</a>`
+  html`<a class="hash" href="${to(`/block/${hash}`)}" title="${hash}">${shortened(hash, 12)}</a>`
 
 /** Returns an address as a link, with its label if there is one. */
 export function addressLink({ to }: PageContext, address: string, label?: string | null): Html {
   const href = to(`/address/${address}`)
   if (label !== null && label !== undefined)
     return html`<a class="label" href="${href}" title="${address}">${label}</a>`
-  return html`<a class="hash" href="${href}" title="${address}">${shortened(address, 10, 6)}</a>`
+  return html`<a class="hash" href="${href}" title="${address}">${shortened(address)}</a>`
 }
 
 /** Returns a bar that is filled to a percentage. */

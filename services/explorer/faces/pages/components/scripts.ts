@@ -1,5 +1,5 @@
 import { html, type Html, type Part } from '../../../../design/html.js'
-import { electrumHashOf, opReturnPayload } from '../../../../../pipelines/chain/script.js'
+import { electrumHashOf, opReturnPayload, scriptHash } from '../../../../../pipelines/chain/script.js'
 import { textOf } from '../../../core/reads/chain/op-returns.js'
 import type { AddressSummary, Input, Output, WhaleParty } from '../../../core/reads/shapes.js'
 import type { PageContext } from '../page.js'
@@ -42,12 +42,21 @@ export function ownerLink(
   if (address !== null)
     return type === 'anchor'
       ? html`<span class="owner">anchor ${addressLink(page, address)}</span>`
-      : addressLink(page, address)
+      : addressLink(page, address, labelOf(page, script))
   const name = scriptName(page, coin)
   if (typeof script !== 'string' || script.length >= 2 * maxBytes)
     return html`<span class="owner">${name}</span>`
   return scriptLink(page, name, electrumHashOf(Buffer.from(script, 'hex')))
 }
+
+/** Returns the label of a script; undefined if it has none, or was left out. */
+export const labelOf = (
+  { definitions }: Pick<PageContext, 'definitions'>,
+  script: string | null | undefined,
+): string | undefined =>
+  typeof script === 'string'
+    ? definitions.labels.ofScript(scriptHash(Buffer.from(script, 'hex')))?.label
+    : undefined
 
 const scriptLink = ({ to }: PageContext, name: Part, hash: string): Html =>
   html`<a class="owner" href="${to(`/address/${hash}`)}" title="${hash}">${name}</a>`

@@ -214,7 +214,7 @@ function keysOf({ to }: PageContext, script: Buffer, network: Network): Html | u
     html`${multisig.keys.map((key) => {
       const hex = key.toString('hex')
       return html`<div>
-        <a class="hash" href="${to(`/address/${hex}`)}" title="${hex}">${shortened(hex, 10, 6)}</a>
+        <a class="hash" href="${to(`/address/${hex}`)}" title="${hex}">${shortened(hex)}</a>
       </div>`
     })}`
   )

@@ -1,10 +1,10 @@
 import { html } from '../../../../design/html.js'
 import { hash, page } from '../../../core/reads/arguments.js'
 import { replacedTransaction } from '../../../core/reads/mempool/replacements.js'
+import { columnsOf, ITEMS, rangeOf } from '../components/coins/columns.js'
 import { badge, copyable, paged, stat, stats, txLink } from '../components/elements.js'
 import { feeRateOf } from '../components/transactions.js'
 import { declarePage } from '../page.js'
-import { columnsOf, ITEMS, rangeOf } from './transaction.js'
 
 /** The page of a transaction that was replaced, evicted or expired, as it was in the mempool. */
 export const replaced = declarePage({

@@ -1,38 +1,29 @@
-import { html, type Html, type Part } from '../../../../design/html.js'
-import { asmOf } from '../../../../../pipelines/chain/forms/asm.js'
-import { innerScripts } from '../../../../../pipelines/chain/forms/inner-scripts.js'
+import { html, type Html } from '../../../../design/html.js'
 import { feeRate } from '../../../../../pipelines/chain/feerate.js'
-import { outpointOf } from '../../../../../pipelines/chain/prevout.js'
-import { isUnspendable, opReturnPayload, readScript } from '../../../../../pipelines/chain/script.js'
 import { hash, page } from '../../../core/reads/arguments.js'
 import { transaction as transactionRead } from '../../../core/reads/chain/transactions.js'
 import { replacedBelow } from '../../../core/reads/mempool/replacements.js'
-import type { TxDetail } from '../../../core/reads/read.js'
 import { packageOf, transactionPackage } from '../../../core/reads/mempool/transaction-package.js'
-import { textOf } from '../../../core/reads/chain/op-returns.js'
-import type { Input, Output, Transaction, TransactionPackage } from '../../../core/reads/shapes.js'
+import type { Transaction, TransactionPackage } from '../../../core/reads/shapes.js'
 import {
   badge,
   blockLink,
   copyable,
   facts,
   paged,
-  payload,
   quantum,
   section,
   stat,
   stats,
   txLink,
 } from '../components/elements.js'
+import { columnsOf, ITEMS, rangeOf, signatureSize } from '../components/coins/columns.js'
+import { locktimeText, replacementText } from '../components/coins/locks.js'
 import { flow, type Ribbon } from '../components/flow.js'
 import { replacedTable } from '../components/replacements.js'
 import { table } from '../components/table.js'
-import { recipientLink, spentLink } from '../components/scripts.js'
 import { feeRateOf } from '../components/transactions.js'
 import { declarePage, type PageContext } from '../page.js'
-
-/** The sizes of a Dilithium2 signature, without and with its sighash byte. */
-const SIGNATURES: readonly number[] = [2420, 2421]
 
 export const transaction = declarePage({
   name: 'transaction',
@@ -78,55 +69,38 @@ export const transaction = declarePage({
       ${related === undefined ? undefined : relatedTo(related, context)}
       ${replaced.length === 0 ? undefined : section(t.tx.replaces, replacedTable(context, t.tx.replaces, replaced))}
       ${page === 1 ? diagram(context, tx) : undefined} ${paged(context, coins, `/tx/${tx.txid}`, columns)}
-      <details class="more">
-        <summary>${t.words.details}</summary>
-        ${facts([
-          [t.words.weight, `${f.number(tx.weight)} WU`],
-          [t.tx.version, f.number(tx.version)],
-          [t.tx.locktime, f.number(tx.locktime)],
-        ])}
-      </details>`
+      ${section(t.words.details, aboutTransaction(context, tx))}`
     const title = `${t.tx.title} ${tx.txid.slice(0, 8)}…${tx.txid.slice(-6)}`
     return { title, body, json: `/tx/${tx.txid}` }
   },
 })
 
-const OP_RETURN = 0x6a
-/** The number of inputs and of outputs on a page. */
-export const ITEMS = 100
+/** Returns what else there is to know of a transaction, and its other forms. */
+function aboutTransaction(context: PageContext, tx: Transaction): Html {
+  const { t, f, at } = context
+  const forms: readonly (readonly [name: string, path: string])[] = [
+    ['JSON', ''],
+    [t.script.hex, '/hex'],
+    [t.tx.asOpcodes, '/scripts'],
+    ...(tx.is_coinbase ? [] : [[t.tx.package, '/cpfp'] as const]),
+    ...(tx.block_height === null ? [] : [[t.tx.merkleProof, '/merkle-proof'] as const]),
+  ]
+  return facts([
+    [t.tx.sizes, t.tx.sizesOf(f.number(tx.size), f.number(tx.vsize), f.number(tx.weight))],
+    [t.tx.version, f.number(tx.version)],
+    [t.tx.locktime, locktimeText(context, tx)],
+    [t.tx.replaceable, tx.is_coinbase ? undefined : replacementText(context, tx)],
+    [
+      t.tx.forms,
+      html`<ul class="forms">
+        ${forms.map(([name, path]) => html`<li><a href="${at(`/api/v1/tx/${tx.txid}${path}`)}">${name}</a></li>`)}
+      </ul>`,
+    ],
+  ])
+}
+
 /** The number of connected transactions on a page. */
 const MAX_RELATED = 50
-/** The number of bytes of a script or an item of a witness that the page needs: a few signatures. */
-const MAX_SCRIPT = 16 * 1024
-/** The size of a script, in bytes, up to which the page has it as opcodes: each takes up to 25 characters. */
-const MAX_WRITTEN = 256
-
-/** Returns the parts of a transaction that a page shows. */
-export function rangeOf(page: number): TxDetail {
-  const range = { from: (page - 1) * ITEMS, count: ITEMS }
-  return { inputs: range, outputs: range, witness: true, maxBytes: MAX_SCRIPT }
-}
-
-/** Returns the inputs and the outputs of a transaction, side by side. */
-export function columnsOf(context: PageContext, tx: Transaction): Html {
-  const { t, f } = context
-  return html`<div class="columns sides">
-    <section class="part">
-      <h2>${t.tx.inputsOf(f.number(tx.input_count))}</h2>
-      <ol class="coins">
-        ${tx.inputs.map((input) => inputItem(context, input))}
-      </ol>
-      ${tx.is_coinbase ? undefined : total(context, tx.input_value)}
-    </section>
-    <section class="part">
-      <h2>${t.tx.outputsOf(f.number(tx.output_count))}</h2>
-      <ol class="coins">
-        ${tx.outputs.map((output) => outputItem(context, output, tx))}
-      </ol>
-      ${total(context, tx.output_value)}
-    </section>
-  </div>`
-}
 
 /**
  * Returns a function for the position of an unconfirmed transaction by its effective fee rate, and the projected block that has it. Reads
@@ -200,7 +174,7 @@ function relatedTo({ ancestors, descendants }: TransactionPackage, context: Page
 
 function diagram(context: PageContext, tx: Transaction): Html | undefined {
   if (tx.output_value === '0') return undefined
-  const signed = new Set(tx.inputs.filter((input) => signatureSize(input) > 0).map(({ vin }) => vin))
+  const signed = new Set(tx.inputs.filter((input) => signatureSize(context, input) > 0).map(({ vin }) => vin))
   const inputs: Ribbon[] = tx.is_coinbase
     ? [{ kind: 'new', value: 1 }]
     : tx.inputs.map(({ vin, value }) => ({ kind: signed.has(vin) ? 'signed' : 'in', value: Number(value) }))
@@ -220,126 +194,4 @@ function diagram(context: PageContext, tx: Transaction): Html | undefined {
 function others(ribbons: readonly Ribbon[], count: number, total: string): Ribbon[] {
   if (ribbons.length >= count) return []
   return [{ kind: 'rest', value: Number(total) - ribbons.reduce((sum, { value }) => sum + value, 0) }]
-}
-
-const total = ({ t, f }: PageContext, value: string): Html =>
-  html`<p class="total"><span>${t.tx.total}</span>${f.amount(value)}</p>`
-
-function inputItem(context: PageContext, input: Input): Html {
-  const { t, f, to } = context
-  if (input.prev_txid === null || input.prev_vout === null) {
-    const text = coinbaseText(input)
-    return html`<li>
-      <div>${t.tx.newCoins}</div>
-      ${text === '' ? undefined : html`<p class="payload"><small>${t.tx.coinbaseText}</small> ${text}</p>`}
-    </li>`
-  }
-  const size = signatureSize(input)
-  return html`<li>
-    <div>
-      <a class="from" href="${to(`/tx/${input.prev_txid}`)}" title="${input.prev_txid}:${input.prev_vout}"
-        >${input.vin}</a
-      >${spentLink(context, input, MAX_SCRIPT)}${input.value === null ? undefined : f.amount(input.value)}
-    </div>
-    ${size === 0 ? undefined : html`<p>${quantum(context, t.tx.signature(`${f.number(size)} ${t.words.bytes}`))}</p>`}
-    ${revealed(context, input)}
-  </li>`
-}
-
-function outputItem(context: PageContext, output: Output, tx: Transaction): Html {
-  const { t, f, mempool } = context
-  const bytes = Buffer.from(output.script_pub_key ?? '', 'hex')
-  const script = bytes[0] === OP_RETURN ? bytes : undefined
-  const isBeginning = script !== undefined && script.length >= MAX_SCRIPT
-  const content =
-    script && (isBeginning ? { data: beginningOfPayload(script), isScript: false } : opReturnPayload(script))
-  const text = content === undefined ? null : textOf(content, isBeginning)
-  const data: Part =
-    content === undefined
-      ? undefined
-      : html`<p class="payload">${payload(text, content.data.toString('hex'), { isBeginning })}</p>`
-  const unconfirmed = mempool.spenderOf(outpointOf(output.txid, output.vout))?.txid
-  const spender = output.spent_txid ?? unconfirmed
-  const spent =
-    spender === undefined
-      ? tx.block_height === null || isUnspendable(bytes)
-        ? undefined
-        : html`<small class="unspent">${t.tx.unspent}</small>`
-      : html`<small
-          >${t.tx.spent}
-          ${txLink(context, spender)}${spender === unconfirmed ? ` (${t.words.unconfirmed})` : undefined}</small
-        >`
-  return html`<li>
-    <div>
-      <span class="from">${output.vout}</span
-      >${recipientLink(context, output, MAX_SCRIPT)}${f.amount(output.value)}
-    </div>
-    ${data}
-    <p class="about"><small>${output.script_type}</small>${spent}</p>
-    ${opcodes([[t.script.output, wholeScript(bytes)]], context)}
-  </li>`
-}
-
-/** Returns a script that a page writes as opcodes; undefined for others, and without one. */
-const wholeScript = (script: Buffer): Buffer | undefined =>
-  script.length === 0 || script.length > MAX_WRITTEN ? undefined : script
-
-/** Returns the scripts of an input, and those that it reveals. */
-function revealed(context: PageContext, { script_sig, script_pub_key, witness }: Input): Html | undefined {
-  const { t, network } = context
-  const bytesOf = (hex: string): Buffer => Buffer.from(hex, 'hex')
-  const input = { scriptSig: bytesOf(script_sig ?? ''), witness: (witness ?? []).map(bytesOf) }
-  if (network === undefined || script_pub_key === null) return undefined
-  const { redeemScript, witnessScript } = innerScripts(input, bytesOf(script_pub_key), network)
-  const scripts = [input.scriptSig, redeemScript, witnessScript].map(
-    (script) => script && wholeScript(script),
-  )
-  return opcodes(
-    [t.script.input, t.script.redeem, t.script.witness].map((name, at) => [name, scripts[at]]),
-    context,
-  )
-}
-
-/** Returns scripts as opcodes, closed at first; undefined without any. */
-function opcodes(
-  scripts: readonly (readonly [name: string, script: Buffer | undefined])[],
-  { t, network }: PageContext,
-): Html | undefined {
-  const items = scripts.flatMap(([name, script]) =>
-    script === undefined || network === undefined
-      ? []
-      : [html`<p class="payload"><small>${name}</small> <code>${asmOf(script, network)}</code></p>`],
-  )
-  return items.length === 0
-    ? undefined
-    : html`<details class="script">
-        <summary>${t.script.title}</summary>
-        ${items}
-      </details>`
-}
-
-/** Returns the beginning of what an OP_RETURN script pushes, of which only the beginning was read: usually one long push. */
-function beginningOfPayload(script: Buffer): Buffer {
-  const [, push = 0] = script
-  const size = { 0x4c: 1, 0x4d: 2, 0x4e: 4 }[push] ?? 0
-  return script.subarray(2 + size)
-}
-
-/** Returns the size of the Dilithium signatures of an input in bytes; 0 if it has none. */
-function signatureSize({ script_sig, witness }: Input): number {
-  const pushed =
-    typeof script_sig === 'string' && script_sig.length > 4_800
-      ? readScript(Buffer.from(script_sig, 'hex'))
-      : []
-  const sizes = [
-    ...(witness ?? []).map((item) => item.length / 2),
-    ...(pushed ?? []).map(({ data }) => data?.length ?? 0),
-  ]
-  return sizes.filter((size) => SIGNATURES.includes(size)).reduce((sum, size) => sum + size, 0)
-}
-
-/** Returns the readable part of a coinbase script. */
-function coinbaseText({ script_sig }: Input): string {
-  const bytes = Buffer.from(script_sig ?? '', 'hex').toString('latin1')
-  return (bytes.match(/[\x20-\x7e]{4,}/g) ?? []).join(' ')
 }

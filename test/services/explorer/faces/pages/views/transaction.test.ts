@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { addressOf } from '../../../../../../pipelines/chain/address.js'
+import { sha256 } from '../../../../../../pipelines/chain/hash.js'
 import { REGTEST } from '../../../../../../pipelines/chain/networks.js'
+import { scriptHash } from '../../../../../../pipelines/chain/script.js'
 import { serializeTx } from '../../../../../../pipelines/chain/transaction.js'
 import { MempoolTxs } from '../../../../../../services/explorer/core/mempool/mempool-txs.js'
 import { Projections } from '../../../../../../services/explorer/core/state/projections.js'
@@ -18,7 +21,12 @@ import { NO_CHAIN } from '../../../../../../services/explorer/core/state/state.j
 import type { Html } from '../../../../../../services/design/html.js'
 
 const HOSTILE = '</title><script>hack()</script><img src=x onerror="hack()">\' & "'
+const NONE = Buffer.alloc(0)
+const P2TR = Buffer.from(`5120${'44'.repeat(32)}`, 'hex')
 const P2WPKH = Buffer.from(`0014${'ab'.repeat(20)}`, 'hex')
+
+/** The hash of a script with a label. */
+const LABELLED = scriptHash(P2WPKH)
 
 interface Parts {
   readonly inputs?: number
@@ -50,7 +58,12 @@ function unconfirmed({
     })),
     outputs: outputs.map((script) => ({ value: 1_000n, script })),
   }
-  const coins: Coin[] = tx.inputs.map(() => ({ value: 5_000n, script: P2WPKH }))
+  return ofTx(tx, fee)
+}
+
+/** Returns a transaction as unconfirmed. @param scripts of the outputs that it spends. */
+function ofTx(tx: Parameters<typeof serializeTx>[0], fee: bigint, scripts: readonly Buffer[] = []): ShownTx {
+  const coins: Coin[] = tx.inputs.map((_, index) => ({ value: 5_000n, script: scripts[index] ?? P2WPKH }))
   return shownTx({ raw: serializeTx(tx, true), fee, firstSeen: 1_790_000_000, network: REGTEST }, coins)
 }
 
@@ -66,7 +79,10 @@ async function pageOf(
   const projections = new Projections()
   const mempool = MempoolTxs.of(all)
   const dropped = { replacedBy: () => Promise.resolve([]) }
-  const context = { chain, validity, size, mempool, projections, dropped } as unknown as ReadContext
+  const labels = { ofScript: (hash: string) => (hash === LABELLED ? { label: HOSTILE } : undefined) }
+  const definitions = { labels }
+  const sources = { chain, validity, size, mempool, projections, dropped, definitions }
+  const context = sources as unknown as ReadContext
   const made = await transaction(loadAssets()).resolve(context, { txid, page, locale: 'en-GB' } as never)
   return { text: (made as Html).text, validity }
 }
@@ -128,34 +144,108 @@ describe('the page of a transaction', () => {
     const { text } = await pageOf(tx, [tx, spender])
     const outputs = text
       .slice(text.indexOf('<ol class="coins">', text.indexOf('<ol class="coins">') + 1))
-      .split('<li>')
-    expect(outputs[1]).not.toContain('Spent')
-    expect(outputs[2]).toMatch(/Spent\s+<a/)
-    expect(outputs[2]).toContain(`/tx/${spender.txid}"`)
+      .split('<li id="o-')
+    expect(outputs[1]).not.toContain('Spent by')
+    expect(outputs[2]).toMatch(/Spent by\s+<a/)
+    expect(outputs[2]).toContain(`/tx/${spender.txid}#i-0"`)
     expect(outputs[2]).toContain('(Unconfirmed)')
   })
 
   it('has a hundred inputs of a large one, and draws no more ribbons than can be distinguished', async () => {
     const tx = unconfirmed({ inputs: 331, outputs: [P2WPKH], fee: 500n })
     const { text } = await pageOf(tx, [tx])
-    expect(text.match(/<a class="from"/g)).toHaveLength(100)
+    expect(text.match(/<li id="i-/g)).toHaveLength(100)
     expect(text).toContain('331 inputs')
     expect(text.match(/<path class="in"/g)).toHaveLength(24)
     expect(text.match(/<path class="rest"/g)).toHaveLength(1)
     const { text: last } = await pageOf(tx, [tx], 4)
-    expect(last.match(/<a class="from"/g)).toHaveLength(31)
-    expect(last).toContain('>330</a')
+    expect(last.match(/<li id="i-/g)).toHaveLength(31)
+    expect(last).toContain('id="i-330"')
   })
 
   it('of 15,000 outputs, or with a long payload, is small', async () => {
     const many = unconfirmed({ outputs: Array.from({ length: 15_000 }, () => P2WPKH), fee: 500n })
     const { text } = await pageOf(many, [many])
-    expect(text.length).toBeLessThan(100_000)
+    expect(text.length).toBeLessThan(150_000)
     expect(text).toContain('Page 1 of 150')
     const long = Buffer.concat([Buffer.from('6a4ee0930400', 'hex'), Buffer.alloc(300_000, 'long ')])
     const payload = unconfirmed({ outputs: [long], fee: 500n })
     const { text: beginning } = await pageOf(payload, [payload])
     expect(beginning.length).toBeLessThan(20_000)
     expect(beginning).toContain('long long long')
+  })
+
+  it('has whole addresses and outpoints, so that a selection copies them, and the label of an address as text', async () => {
+    const tx = unconfirmed({ prevVout: 7, outputs: [P2WPKH, P2TR], fee: 500n })
+    const { text } = await pageOf(tx, [tx])
+    const taproot = addressOf(P2TR, REGTEST)!
+    const link = new RegExp(`<a class="hash" href="/address/${taproot}"[^>]*>([^]*?)</a\\s*>`).exec(text)?.[1]
+    expect(link?.replace(/<[^>]*>|\s/g, '')).toBe(taproot)
+    const outpoint = `${'11'.repeat(32)}:7`
+    const spends = new RegExp(`href="/tx/${'11'.repeat(32)}#o-7"[^>]*>([^]*?)</a\\s*>`).exec(text)?.[1]
+    expect(spends?.replace(/<[^>]*>|\s/g, '')).toBe(outpoint)
+    expect(text).toContain('<a class="label" href="/address/' + addressOf(P2WPKH, REGTEST)!)
+    expect(text).toContain('&lt;/title&gt;&lt;script&gt;hack()')
+  })
+
+  it('links an output to the input that spends it, on the page that has the input', async () => {
+    const parent = unconfirmed({ outputs: [P2WPKH], fee: 500n })
+    const inputs = [
+      ...Array.from({ length: 120 }, (_, index) => ({ prevTxid: '22'.repeat(32), prevVout: index })),
+      { prevTxid: parent.txid, prevVout: 0 },
+    ]
+    const child = ofTx(
+      {
+        version: 2,
+        locktime: 0,
+        inputs: inputs.map((each) => ({ ...each, scriptSig: NONE, sequence: 0, witness: [] })),
+        outputs: [{ value: 1n, script: P2WPKH }],
+      },
+      500n,
+    )
+    const { text } = await pageOf(parent, [parent, child])
+    expect(text).toContain(`href="/tx/${child.txid}?page=2#i-120"`)
+    expect((await pageOf(child, [parent, child], 2)).text).toContain('id="i-120"')
+  })
+
+  it('says what the items of a witness are, and writes scripts as opcodes', async () => {
+    const key = Buffer.from(`02${'cd'.repeat(32)}`, 'hex')
+    const script = Buffer.concat([Buffer.from([33]), key, Buffer.from([0xac])])
+    const program = Buffer.concat([Buffer.from([0, 32]), sha256(script)])
+    const dilithium = Buffer.alloc(2421, 1)
+    const tx = ofTx(
+      {
+        version: 2,
+        locktime: 700_000,
+        inputs: [
+          {
+            prevTxid: '11'.repeat(32),
+            prevVout: 0,
+            scriptSig: NONE,
+            sequence: 0xffff_fffd,
+            witness: [dilithium, script],
+          },
+          {
+            prevTxid: '11'.repeat(32),
+            prevVout: 1,
+            scriptSig: NONE,
+            sequence: 144,
+            witness: [Buffer.alloc(64, 5)],
+          },
+        ],
+        outputs: [{ value: 1n, script: P2WPKH }],
+      },
+      500n,
+      [program, P2TR],
+    )
+    const { text } = await pageOf(tx, [tx])
+    const plain = text.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ')
+    expect(plain).toContain('Dilithium2 signature, 2,420 B, sighash ALL')
+    expect(plain).toContain('Schnorr signature, 64 B, sighash DEFAULT')
+    expect(plain).toContain('P2TR, spent by its key')
+    expect(plain).toContain('Witness script, 35 B')
+    expect(plain).toContain(`OP_PUSHBYTES_33 02${'cd'.repeat(32)} OP_CHECKSIG`)
+    expect(plain).toContain('locked until the spent output has 144 confirmations')
+    expect(plain).toContain('700,000: only in blocks after 700,000')
   })
 })
