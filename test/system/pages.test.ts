@@ -228,6 +228,39 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the explorer in Chromium',
     await done(page)
   })
 
+  it('change no list below the pointer or the focus, but say how many entries are new', async () => {
+    const page = await open('/')
+    await isLive(page)
+    const list = page.locator('.scroll:has([data-key^=m-])').first()
+    const keys = () => list.locator('tbody tr').evaluateAll((all) => all.map((row) => row.dataset['key']))
+    const fresh = list.locator('.fresh button')
+    const enter = async (): Promise<string> => {
+      node.simulation.enter(1)
+      await level()
+      return `m-${[...node.simulation.mempool.entries()].at(-1)!.tx.txid}`
+    }
+    await list.locator('tbody tr').nth(2).hover()
+    const before = await keys()
+    const first = await enter()
+    await fresh.waitFor()
+    expect(await fresh.textContent()).toBe('New: 1')
+    expect(await page.locator('.announcements').textContent()).toBe('New: 1')
+    expect(await keys()).toEqual(before)
+    await fresh.click()
+    expect((await keys())[0]).toBe(first)
+    // The keyboard holds a list too, until it leaves.
+    await page.mouse.move(0, 0)
+    await list.focus()
+    await page.keyboard.press('Tab')
+    const focused = await keys()
+    const second = await enter()
+    await fresh.waitFor()
+    expect(await keys()).toEqual(focused)
+    await page.locator('.brand').focus()
+    expect((await keys())[0]).toBe(second)
+    await done(page)
+  })
+
   it('show a reorganisation without a reload: the block is marked, with a link to the one that replaced it', async () => {
     node.simulation.mine({ blocks: 2 })
     await level()

@@ -88,7 +88,8 @@ export function layout(content: Shown, frame: Frame): Html {
       <body>
         <a class="skip" href="#:content">${t.nav.skip}</a>
         ${bar({ home: to('/'), name: t.site.name, note: chain.network?.isTest === true ? titleOf(chain.network) : undefined, links: fixed.navigation, actions: actions(t, { docs: assets.at(DOCS), url: to(path, other), language: other }), words })}
-        <main id=":content" tabindex="-1" ${feedOf(content, frame)}>${body}</main>
+        <main id=":content" tabindex="-1" ${feedOf(content, frame, t)}>${body}</main>
+        <p class="announcements hidden" role="status"></p>
         <footer class="foot">
           <p
             class="feed"
@@ -118,12 +119,16 @@ function refresh({ retrySeconds, chain: { view } }: Frame): Html | undefined {
 }
 
 /** Returns what the client needs to keep the page up to date: the state, the channels, and the numbers of their last events. */
-function feedOf({ channels = [] }: Shown, { assets, chain, retrySeconds }: Frame): Html | undefined {
+function feedOf(
+  { channels = [] }: Shown,
+  { assets, chain, retrySeconds }: Frame,
+  t: Messages,
+): Html | undefined {
   const head = chain.view?.head
   if (head === undefined || retrySeconds !== undefined) return undefined
   const blocks = head.blocksBefore + head.connected.length
   return html`data-height="${chain.height}" data-since="blocks:${blocks} reorgs:${chain.reorgs}"
-  data-channels="${channels.join(' ')}" data-socket="${assets.at('/ws')}"`
+  data-channels="${channels.join(' ')}" data-fresh="${t.live.fresh}" data-socket="${assets.at('/ws')}"`
 }
 
 interface FixedParts {

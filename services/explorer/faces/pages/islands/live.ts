@@ -1,4 +1,5 @@
 import { Idiomorph } from 'idiomorph'
+import { hold, startHolding } from './holding.js'
 import { localise } from './times.js'
 
 /** The shortest time between two requests of the page while the mempool changes. */
@@ -31,7 +32,9 @@ interface Message {
  */
 export function keepLive(): void {
   const { channels } = main().dataset
-  if (channels !== undefined) new Live(['blocks', 'reorgs', ...channels.split(' ').filter(Boolean)]).connect()
+  if (channels === undefined) return
+  startHolding()
+  new Live(['blocks', 'reorgs', ...channels.split(' ').filter(Boolean)]).connect()
 }
 
 const main = (): HTMLElement => document.querySelector('main') as HTMLElement
@@ -179,7 +182,7 @@ interface Step {
  * @returns the time at which the current task began.
  */
 async function change(element: Element, next: Element, { before, beganAt }: Step): Promise<number> {
-  if (before?.isEqualNode(next) === true || element.matches(OWN)) return beganAt
+  if (before?.isEqualNode(next) === true || element.matches(OWN) || hold(element, next, morph)) return beganAt
   let taskBeganAt = beganAt
   if (performance.now() - taskBeganAt > TASK_MS) {
     await new Promise((resolve) => setTimeout(resolve))
@@ -222,7 +225,9 @@ function morph(element: Element, next: Element): void {
   void Idiomorph.morph(element, next, {
     ignoreActiveValue: true,
     callbacks: {
-      beforeNodeMorphed: (node: Node) => !(node instanceof Element && node.matches(OWN)),
+      beforeNodeMorphed: (node: Node, newer: Node) =>
+        !(node instanceof Element && node !== element && newer instanceof Element) ||
+        !(node.matches(OWN) || hold(node, newer, morph)),
       beforeAttributeUpdated: (name: string, node: Element) =>
         !(name === 'open' && node.tagName === 'DETAILS'),
     },

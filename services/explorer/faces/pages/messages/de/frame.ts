@@ -35,7 +35,12 @@ export const frame: typeof english = {
     skip: 'Zum Inhalt',
     language: 'English',
   },
-  live: { live: 'Live', lost: 'Verbindung unterbrochen. Sie wird neu aufgebaut …', updated: 'Aktualisiert' },
+  live: {
+    live: 'Live',
+    lost: 'Verbindung unterbrochen. Sie wird neu aufgebaut …',
+    updated: 'Aktualisiert',
+    fresh: 'Neu: {count}',
+  },
   site: {
     name: 'Headwater',
     about: (chain) =>

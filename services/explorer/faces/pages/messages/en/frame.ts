@@ -27,7 +27,7 @@ export const frame = {
     skip: 'Skip to the content',
     language: 'Deutsch',
   },
-  live: { live: 'Live', lost: 'Connection lost. Reconnecting …', updated: 'Updated' },
+  live: { live: 'Live', lost: 'Connection lost. Reconnecting …', updated: 'Updated', fresh: 'New: {count}' },
   site: {
     name: 'Headwater',
     about: (chain: string) =>
