@@ -20,6 +20,8 @@ const ENTRIES = {
   'theme.js': join(DESIGN, 'theme.js'),
 }
 
+const ICONS = ['icon.svg', 'favicon.ico', 'apple-touch-icon.png']
+
 /** Bundles unless the result is newer than all sources. @throws Error if a source is invalid. */
 export async function buildPages() {
   const built = statSync(MANIFEST, { throwIfNoEntry: false })?.mtimeMs ?? 0
@@ -56,10 +58,12 @@ export async function buildPages() {
     if (name !== undefined) manifest[name] = item.fileName
     write(item.fileName, content)
   }
-  const icon = readFileSync(join(DESIGN, 'icon.svg'))
-  const hash = createHash('sha256').update(icon).digest('base64url').slice(0, 8)
-  manifest['icon.svg'] = `icon-${hash}.svg`
-  write(manifest['icon.svg'], icon)
+  for (const name of ICONS) {
+    const content = readFileSync(join(DESIGN, name))
+    const hash = createHash('sha256').update(content).digest('base64url').slice(0, 8)
+    manifest[name] = name.replace('.', `-${hash}.`)
+    write(manifest[name], content)
+  }
   writeFileSync(MANIFEST, JSON.stringify(manifest))
 }
 

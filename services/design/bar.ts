@@ -11,7 +11,9 @@ export interface BarWords {
   /** Follows the number of results. */
   readonly results: string
   readonly close: string
+  /** The name of the button of the theme, which the chosen one follows. */
   readonly theme: string
+  readonly themes: Readonly<Record<'system' | 'light' | 'dark', string>>
 }
 
 export const ENGLISH: BarWords = {
@@ -21,7 +23,8 @@ export const ENGLISH: BarWords = {
   nothingFound: 'Nothing found.',
   results: 'found. ↑ ↓ to select, Enter to open.',
   close: 'Close',
-  theme: 'Light or dark',
+  theme: 'Theme',
+  themes: { system: 'as the system', light: 'light', dark: 'dark' },
 }
 
 export interface Bar {
@@ -51,7 +54,17 @@ export const bar = ({ before, home, name, note, links, actions, words }: Bar): H
       ${icon('search')}<span>${words.search}</span><kbd>/</kbd>
     </button>
     ${actions}
-    <button class="icon theme" type="button" aria-label="${words.theme}">${icon('theme')}</button>
+    <button
+      class="icon theme"
+      type="button"
+      data-name="${words.theme}"
+      data-system="${words.themes.system}"
+      data-light="${words.themes.light}"
+      data-dark="${words.themes.dark}"
+      aria-label="${words.theme}"
+    >
+      ${icon('theme')}${icon('sun')}${icon('moon')}
+    </button>
   </header>`
 
 /** Returns the dialog of the search. @param endpoint the URL of the results, to which the query is appended. */

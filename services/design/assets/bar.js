@@ -1,12 +1,24 @@
-/** Switches to the other theme at a click on the button of the bar, and stores the choice. */
+/** Makes a click on the button of the bar choose the next theme: the one that is not shown, the other one, and that of the system. */
 export function startTheme() {
-  document.querySelector('.bar .theme').addEventListener('click', () => {
-    const { dataset } = document.documentElement
-    const isDark =
-      dataset.theme === 'dark' || (!dataset.theme && matchMedia('(prefers-color-scheme: dark)').matches)
-    dataset.theme = isDark ? 'light' : 'dark'
-    localStorage.setItem('theme', dataset.theme)
+  const button = document.querySelector('.bar .theme')
+  const { dataset } = document.documentElement
+  const show = () => {
+    const label = `${button.dataset.name}: ${button.dataset[dataset.theme ?? 'system']}`
+    button.setAttribute('aria-label', label)
+    button.title = label
+  }
+  button.addEventListener('click', () => {
+    const [system, other] = matchMedia('(prefers-color-scheme: dark)').matches
+      ? ['dark', 'light']
+      : ['light', 'dark']
+    if (dataset.theme === undefined) dataset.theme = other
+    else if (dataset.theme === other) dataset.theme = system
+    else delete dataset.theme
+    if (dataset.theme === undefined) localStorage.removeItem('theme')
+    else localStorage.setItem('theme', dataset.theme)
+    show()
   })
+  show()
 }
 
 /** Opens the search at a click on the button of the bar, and by the keys / and Control+K. */

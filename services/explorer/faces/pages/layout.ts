@@ -82,6 +82,7 @@ export function layout(content: Shown, frame: Frame): Html {
         <link rel="canonical" href="${to(path)}" />
         <link rel="alternate" hreflang="${other}" href="${to(path, other)}" />
         <link rel="icon" href="${assets.url('icon.svg')}" type="image/svg+xml" />
+        <link rel="apple-touch-icon" href="${assets.url('apple-touch-icon.png')}" />
         <link rel="stylesheet" href="${assets.url('pages.css')}" />
         ${scripts(assets.url('theme.js'), assets.url('main.js'))}
       </head>

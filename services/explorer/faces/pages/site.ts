@@ -5,6 +5,7 @@ import type { Outcome, Reader } from '../../core/answering/reader.js'
 import { asksForHtml, prefersJson } from '../../http/accept.js'
 import {
   type Answer,
+  API,
   failedAsJson,
   failureAnswer,
   GET,
@@ -69,6 +70,20 @@ const CSV: Encoding & { media: Media } = {
 /** The name of a file changes with its content. */
 const IMMUTABLE = ['cache-control', 'public, max-age=31536000, immutable'] as const
 
+const A_DAY = ['cache-control', 'public, max-age=86400'] as const
+
+/** Files that browsers request without a link to them. */
+const ICONS = ['favicon.ico', 'apple-touch-icon.png'] as const
+
+/** Search engines read pages. Each answer of the API, and each file of a chart, repeats a page. */
+const ROBOTS: Answer = {
+  status: 200,
+  headers: [['content-type', 'text/plain; charset=utf-8'], A_DAY],
+  body: Buffer.from(
+    ['User-agent: *', `Disallow: ${API}/`, 'Disallow: /charts/', `Disallow: ${ASSETS}`, ''].join('\n'),
+  ),
+}
+
 /** A host name or address with an optional port, as in a Host header. */
 const HOST = /^(?:[a-z\d](?:[a-z\d.-]{0,252}[a-z\d])?|\[[a-f\d:.]{2,45}\])(?::\d{1,5})?$/i
 
@@ -130,6 +145,8 @@ export class Site implements HttpFace {
       own(DOCS, (request) => this.#docs(request)),
       own(TRY, (request) => redirect(parts.assets.at(endpointUrl(request, parts.openApi())))),
       own(`${ASSETS}:file`, (request, params) => this.#file(request, params), false),
+      ...ICONS.map((name) => own(`/${name}`, () => this.#icon(name), false)),
+      own('/robots.txt', () => ROBOTS, false),
     ]
   }
 
@@ -173,6 +190,13 @@ export class Site implements HttpFace {
     }
     const pattern = inLanguage(language, read.path)
     return { pattern, methods: 'GET, HEAD, POST', isLimited: true, maxBodyBytes: MAX_READ_BODY, handle }
+  }
+
+  #icon(name: (typeof ICONS)[number]): Answer {
+    const { assets } = this.#parts
+    const icon = assets.get(assets.url(name).split('/').at(-1) ?? '')
+    if (icon === undefined) throw new Error(`the assets of the pages lack ${name}`)
+    return { status: 200, headers: [['content-type', icon.type], A_DAY], body: icon.body }
   }
 
   #file(request: Request, { file = '' }: PathParams): Answer {

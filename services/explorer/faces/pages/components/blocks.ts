@@ -55,7 +55,7 @@ export function feeHistogram({ t, f }: PageContext, buckets: readonly Static<typ
           </svg>
         </td>
         <td class="num">${f.number(count)}</td>
-        <td class="num minor">${f.number(totalVsize)} vB</td>
+        <td class="num">${f.number(totalVsize)} vB</td>
       </tr>`,
   )
   return html`<table class="bars">
@@ -67,7 +67,7 @@ export function feeHistogram({ t, f }: PageContext, buckets: readonly Static<typ
         <th scope="col">${t.words.feeRate}, ${f.rateUnit}</th>
         <td></td>
         <th scope="col" class="num">${t.words.transactions}</th>
-        <th scope="col" class="num minor">${t.words.size}</th>
+        <th scope="col" class="num">${t.words.size}</th>
       </tr>
     </thead>
     <tbody>

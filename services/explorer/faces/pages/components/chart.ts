@@ -169,7 +169,7 @@ function plot(f: Format, title: string, { points, lines, isStacked = false, scal
 function xTick({ value, label, isClock }: Tick, { at, isMinor }: { at: number; isMinor: boolean }): Html {
   const anchor = at < EDGE ? 'start' : at > 1 - EDGE ? 'end' : 'middle'
   const x = `${round(at * 100)}%`
-  return html`<g class="tick ${isMinor ? 'minor' : ''}">
+  return html`<g class="${isMinor ? 'tick sparse' : 'tick'}">
     <line x1="${x}" x2="${x}" y1="${HEIGHT}" y2="${HEIGHT + 5}" />
     <text
       x="${x}"

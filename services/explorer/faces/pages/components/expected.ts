@@ -37,7 +37,7 @@ function differences(page: PageContext, title: string, txs: readonly Difference[
     { title: t.words.transaction },
     { title: t.expected.reason },
     { title: `${t.words.feeRate}, ${f.rateUnit}`, isNumber: true },
-    { title: f.inCoins(t.words.fee), isNumber: true, isMinor: true },
+    { title: f.inCoins(t.words.fee), isNumber: true },
   ]
   const rows = txs.map(({ txid, reason, effective_fee_rate: rate, fee }) => ({
     cells: [txLink(page, txid), t.expected.reasons[reason], f.number(rate), f.bare(fee)],

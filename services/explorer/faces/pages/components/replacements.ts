@@ -13,8 +13,8 @@ export function replacedTable(
   const { t, f } = context
   const columns = [
     { title: t.words.transaction },
-    { title: t.tx.left, isMinor: true },
-    { title: t.tx.replacedBy, isMinor: true },
+    { title: t.tx.left },
+    { title: t.tx.replacedBy },
     { title: t.words.feeRate, isNumber: true },
   ]
   const rows = items.map((item) => ({
@@ -38,7 +38,7 @@ export function replacementsTable(
   const columns = [
     { title: t.tx.replaced },
     { title: t.tx.replacedBy },
-    { title: t.tx.left, isMinor: true },
+    { title: t.tx.left },
     { title: t.words.feeRate, isNumber: true },
   ]
   const rows = items.map(({ replaced, replacement }) => ({

@@ -4,8 +4,6 @@ export interface Column {
   readonly title: string
   /** Numbers and amounts are aligned to the right. */
   readonly isNumber?: boolean
-  /** True for a column that narrow screens omit, because another column or the page of the row has its content. */
-  readonly isMinor?: boolean
 }
 
 export interface Row {
@@ -18,10 +16,7 @@ export interface Row {
 
 /** Returns a table that scrolls if it is wider than the screen. @param caption describes it for screen readers. */
 export function table(caption: string, columns: readonly Column[], rows: readonly Row[]): Html {
-  const kinds = columns.map(({ isNumber, isMinor }) => {
-    const names = [isNumber === true ? 'num' : '', isMinor === true ? 'minor' : ''].filter(Boolean).join(' ')
-    return names === '' ? undefined : html` class="${names}"`
-  })
+  const kinds = columns.map(({ isNumber }) => (isNumber === true ? html` class="num"` : undefined))
   return html`<div class="scroll" tabindex="0" role="region" aria-label="${caption}">
     <table>
       <caption class="hidden">

@@ -76,7 +76,7 @@ export function mempoolTable(page: PageContext, caption: string, items: readonly
     caption,
     [
       { title: t.words.transaction },
-      { title: t.words.age, isMinor: true },
+      { title: t.words.age },
       { title: f.inCoins(t.words.value), isNumber: true },
       { title: f.rateUnit, isNumber: true },
     ],
@@ -105,18 +105,18 @@ export function largeTable(page: PageContext, caption: string, items: readonly B
     [
       { title: t.words.transaction },
       { title: t.words.block },
-      { title: t.words.from, isMinor: true },
-      { title: t.words.to, isMinor: true },
       { title: f.inCoins(t.words.amount), isNumber: true },
+      { title: t.words.from },
+      { title: t.words.to },
     ],
     items.map((alert) => ({
       key: `w-${alert.txid}`,
       cells: [
         html`${txLink(page, alert.txid)} ${alert.is_dilithium ? quantum(page) : undefined}`,
         alert.block_height === null ? t.words.unconfirmed : blockLink(page, alert.block_height),
+        f.bare(alert.value),
         party(alert.from, alert.from_count),
         party(alert.to, alert.to_count),
-        f.bare(alert.value),
       ],
     })),
   )

@@ -2,11 +2,7 @@ const SHOWN_MS = 1_500
 
 /** Makes the copy buttons work, also those that appear later. */
 export function startCopying(): void {
-  // Read out when its text changes.
-  const status = document.createElement('p')
-  status.className = 'hidden'
-  status.setAttribute('role', 'status')
-  document.body.append(status)
+  const status = document.querySelector('.announcements')
   document.addEventListener('click', (event) => {
     const button = (event.target as Element).closest<HTMLElement>('button.copy')
     const { copy: text, copied = '' } = button?.dataset ?? {}
@@ -14,10 +10,10 @@ export function startCopying(): void {
     void copy(text, button).then((isCopied) => {
       if (!isCopied) return
       button.classList.add('done')
-      status.textContent = copied
+      if (status !== null) status.textContent = copied
       setTimeout(() => {
         button.classList.remove('done')
-        status.textContent = ''
+        if (status !== null) status.textContent = ''
       }, SHOWN_MS)
     })
   })

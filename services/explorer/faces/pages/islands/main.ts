@@ -3,6 +3,7 @@ import { startSearch } from '../../../../design/assets/search.js'
 import { startCharts } from './charts.js'
 import { startCopying } from './copying.js'
 import { keepLive } from './live.js'
+import { startMenus } from './menus.js'
 import { startTrying } from './trying.js'
 import { localise, startAges } from './times.js'
 
@@ -11,6 +12,7 @@ startAges()
 startTheme()
 startSearchKeys(startSearch(document.querySelector('dialog.search')))
 startCopying()
+startMenus()
 startTrying()
 startCharts()
 keepLive()

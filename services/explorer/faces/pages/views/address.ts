@@ -187,7 +187,7 @@ function addressTable(context: PageContext, addresses: readonly KeyAddress[]): H
   const { t, f } = context
   const columns = [
     { title: t.words.address },
-    { title: t.address.scriptType, isMinor: true },
+    { title: t.address.scriptType },
     { title: f.inCoins(t.words.balance), isNumber: true },
     { title: t.words.transactions, isNumber: true },
   ]
@@ -257,7 +257,7 @@ async function history(context: PageContext, address: string, page: number): Pro
   const columns = [
     { title: t.words.transaction },
     { title: t.words.block },
-    { title: t.words.time, isMinor: true },
+    { title: t.words.time },
     { title: f.inCoins(t.address.change), isNumber: true },
   ]
   const rows = answer.items.map((item) => ({

@@ -42,7 +42,7 @@ export const mining = declarePage({
       { title: t.mining.pool },
       { title: t.words.blocks, isNumber: true },
       { title: t.words.share, isNumber: true },
-      { title: t.words.address, isMinor: true },
+      { title: t.words.address },
     ]
     const rows = pools.map(({ name, slug, link, blockCount, percentage, address }) => ({
       id: `miner-${slug}`,

@@ -53,10 +53,10 @@ async function exposureOf(page: PageContext, range: Range): Promise<Html> {
   const columns = [
     { title: q.scriptType },
     { title: t.words.value, isNumber: true },
-    { title: t.words.share, isNumber: true, isMinor: true },
+    { title: t.words.share, isNumber: true },
     { title: q.protections.exposed, isNumber: true },
-    { title: q.outputs, isNumber: true, isMinor: true },
-    { title: q.funded, isNumber: true, isMinor: true },
+    { title: q.outputs, isNumber: true },
+    { title: q.funded, isNumber: true },
   ]
   const rows = now.types.map((type) => ({
     id: `s-${String(type.script_type)}`,

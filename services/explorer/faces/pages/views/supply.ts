@@ -26,8 +26,8 @@ export const supply = declarePage({
       { title: t.words.rank, isNumber: true },
       { title: t.words.address },
       { title: f.inCoins(t.words.balance), isNumber: true },
-      { title: t.words.share, isNumber: true, isMinor: true },
-      { title: t.words.transactions, isNumber: true, isMinor: true },
+      { title: t.words.share, isNumber: true },
+      { title: t.words.transactions, isNumber: true },
     ]
     const rows = rich.items.map((item) => ({
       id: `a-${item.address}`,

@@ -106,7 +106,7 @@ async function figures(page: PageContext, args: WalletArguments): Promise<Html> 
     ],
   }))
   const columns = [
-    { title: t.address.scriptType, isMinor: true },
+    { title: t.address.scriptType },
     { title: t.wallet.branch },
     { title: 'Index', isNumber: true },
     { title: t.words.address },
@@ -153,7 +153,7 @@ function history(page: PageContext, items: readonly WalletTransaction[], total: 
   const columns = [
     { title: t.words.transaction },
     { title: t.words.block },
-    { title: t.words.time, isMinor: true },
+    { title: t.words.time },
     { title: f.inCoins(t.address.change), isNumber: true },
   ]
   const rows = items.map(({ txid, block_height: height, timestamp, value_change: change }) => ({
@@ -174,7 +174,7 @@ function unspent(page: PageContext, items: readonly WalletUtxo[], total: number)
   const columns = [
     { title: t.words.transaction },
     { title: t.words.block },
-    { title: t.words.address, isMinor: true },
+    { title: t.words.address },
     { title: f.inCoins(t.words.value), isNumber: true },
   ]
   const rows = items.map(({ txid, vout, block_height: height, address, value }) => ({

@@ -12,7 +12,8 @@ export const frame: typeof english = {
     nothingFound: 'Nichts gefunden.',
     results: 'gefunden. ↑ ↓ wählt aus, Eingabe öffnet.',
     close: 'Schließen',
-    theme: 'Hell oder dunkel',
+    theme: 'Farben',
+    themes: { system: 'wie das System', light: 'hell', dark: 'dunkel' },
   },
   nav: {
     home: 'Überblick',

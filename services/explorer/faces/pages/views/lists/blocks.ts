@@ -16,12 +16,12 @@ export const blocks = declarePage({
     const { words: w } = t
     const columns = [
       { title: w.height },
-      { title: w.hash, isMinor: true },
+      { title: w.hash },
       { title: w.time },
-      { title: w.miner, isMinor: true },
+      { title: w.miner },
       { title: w.transactions, isNumber: true },
       { title: w.size, isNumber: true },
-      { title: f.inCoins(w.fees), isNumber: true, isMinor: true },
+      { title: f.inCoins(w.fees), isNumber: true },
     ]
     const rows = answer.items.map((block) => ({
       id: `b-${block.hash}`,

@@ -15,7 +15,7 @@ export const labels = declarePage({
       { title: t.words.label },
       { title: t.words.category },
       { title: t.words.address },
-      { title: t.labels.link, isMinor: true },
+      { title: t.labels.link },
     ]
     const rows = items.map(({ address, label, category, url, verified }) => ({
       cells: [

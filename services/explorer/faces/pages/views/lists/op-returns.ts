@@ -20,7 +20,7 @@ export const opReturns = declarePage({
       { title: t.words.size, isNumber: true },
       { title: t.words.transaction },
       { title: t.words.block },
-      { title: t.words.time, isMinor: true },
+      { title: t.words.time },
     ]
     const rows = items.map(({ txid, vout, block_height, timestamp, data_hex, data_text, size }) => ({
       id: `o-${txid}-${String(vout)}`,

@@ -1,5 +1,6 @@
 import { html, type Html } from '../../../../../design/html.js'
 import { page } from '../../../../core/reads/arguments.js'
+import { block } from '../../../../core/reads/chain/blocks.js'
 import { reorgs as reorgsRead } from '../../../../core/reads/chain/reorgs.js'
 import { blockLink, hashLink, heading, paged } from '../../components/elements.js'
 import { table } from '../../components/table.js'
@@ -19,15 +20,31 @@ export const reorgs = declarePage({
   async view(context, { page }) {
     const { t, f, read } = context
     const answer = await read(reorgsRead, { page, limit: ITEMS })
+    // The time of a reorganisation is that of the newest block of its new branch.
+    const times = await Promise.all(
+      answer.items.map(async ({ connected, disconnected }) => {
+        const newest = connected.at(-1) ?? disconnected[0]
+        return newest && (await read(block, { heightOrHash: newest.hash })).timestamp
+      }),
+    )
     const blocksOf = (branch: readonly Branch[]): Html =>
-      html`${branch.map(({ hash }) => html`<div>${hashLink(context, hash)}</div>`)}`
-    const rows = answer.items.map(({ seq, fork_height, depth, disconnected, connected }) => ({
+      html`${[...branch]
+        .sort((one, other) => one.height - other.height)
+        .map(({ height, hash }) => html`<div>${f.number(height)} ${hashLink(context, hash)}</div>`)}`
+    const rows = answer.items.map(({ seq, fork_height, depth, disconnected, connected }, index) => ({
       id: `r-${String(seq)}`,
-      cells: [blockLink(context, fork_height), f.number(depth), blocksOf(disconnected), blocksOf(connected)],
+      cells: [
+        blockLink(context, fork_height),
+        f.number(depth),
+        times[index] === undefined ? undefined : f.time(times[index]),
+        blocksOf(disconnected),
+        blocksOf(connected),
+      ],
     }))
     const columns = [
       { title: t.reorgs.fork },
       { title: t.reorgs.depth, isNumber: true },
+      { title: t.words.time },
       { title: t.reorgs.disconnected },
       { title: t.reorgs.connected },
     ]
