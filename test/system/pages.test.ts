@@ -8,7 +8,7 @@ import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { type Simnode, startSimnode } from '../../services/simnode/node.js'
-import { Browsing, DESK, DESK_SIZE, PHONE } from '../harness/browsing.js'
+import { amounts, Browsing, DESK, DESK_SIZE, PHONE } from '../harness/browsing.js'
 import { CHROMIUM } from '../harness/chromium.js'
 import { PageFigures } from '../harness/page-figures.js'
 import { Pipeline } from '../harness/pipeline.js'
@@ -113,6 +113,7 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the explorer in Chromium',
       '/large',
       '/api',
       '/status',
+      '/send',
       '/search?q=nothing',
       '/nowhere',
       '/de',
@@ -135,7 +136,7 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the explorer in Chromium',
       nodeUrl: node.url,
       engineUrl: inject('engineUrl'),
       rankingTail: 0,
-      explorer: { auditEveryMs: 0, grpcPort: 0, definitions },
+      explorer: { auditEveryMs: 0, grpcPort: 0, broadcast: true, definitions },
     })
     await started.level({ tip: node.chain.tip.hash, mempoolSize: node.simulation.mempool.size })
     return started
@@ -417,6 +418,47 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the explorer in Chromium',
     expect(page.url()).toBe(`${pipeline.url}/block/30`)
     await page.goto(`${pipeline.url}/search?q=-5`)
     expect(await page.locator('.empty').textContent()).toBe('Heights begin at 0.')
+    await page.context().close()
+  })
+
+  it('check and send a transaction without JavaScript, and explain why the node refuses one', async () => {
+    const coin = node.chain.coins.coins.find(({ coinbase, value }) => !coinbase && value > 1_000_000n)!
+    const tx = node.chain.pay({
+      from: [coin],
+      to: [],
+      change: coin.script,
+      fee: 5_000n,
+      sequence: 0xffff_ffff,
+    })
+    const page = await open('/send', { ...DESK, javaScriptEnabled: false })
+    const check = async (hex: string) => {
+      await page.locator('textarea').fill(hex)
+      await page.locator('.wallet button').click()
+      return (await page.locator('main').innerText()).replace(/\s+/g, ' ')
+    }
+    expect(await check('70736274ff01')).toContain('partially signed transaction')
+    expect(await check(tx.raw.toString('hex').replace(/.{60}/g, '$&\n'))).toContain(
+      'The node accepts this transaction.',
+    )
+    expect(await amounts(page, '.stats')).toEqual(['5000', String(coin.value - 5_000n)])
+    expect(node.simulation.mempool.get(tx.txid)).toBeUndefined()
+    await page.locator('.send button').click()
+    expect(node.simulation.mempool.get(tx.txid)?.fee).toBe(5_000n)
+    await level()
+    await page.locator('.verdict a').click()
+    expect(page.url()).toBe(`${pipeline.url}/tx/${tx.txid}`)
+    await page.goto(`${pipeline.url}/send`)
+    const other = node.chain.pay({
+      from: [coin],
+      to: [],
+      change: coin.script,
+      fee: 9_000n,
+      sequence: 0xffff_ffff,
+    })
+    expect(await check(other.raw.toString('hex'))).toMatch(
+      /The node refuses this transaction.*does not pay enough more to replace it.*txn-mempool-conflict.*It replaces unconfirmed transactions/,
+    )
+    expect(await page.locator('.send').count()).toBe(0)
     await page.context().close()
   })
 

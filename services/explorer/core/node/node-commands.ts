@@ -1,9 +1,22 @@
 import { Type } from '@sinclair/typebox'
-import { isRpcError, NodeUnavailable, RPC_UNKNOWN_METHOD } from '../../../../pipelines/node/errors.js'
+import {
+  isRpcError,
+  NodeRpcError,
+  NodeUnavailable,
+  RPC_UNKNOWN_METHOD,
+} from '../../../../pipelines/node/errors.js'
 import { Reply, txidReply } from '../../../../pipelines/node/replies.js'
 import type { NodeConnection } from './node-connection.js'
 
 const anyReply = new Reply(Type.Unknown())
+const testReply = new Reply(
+  Type.Array(
+    Type.Object({ allowed: Type.Optional(Type.Boolean()), 'reject-reason': Type.Optional(Type.String()) }),
+    {
+      minItems: 1,
+    },
+  ),
+)
 const objectReply = new Reply(Type.Object({}))
 
 /** Limits of a call, in coins: per 1000 virtual bytes, and of outputs that can never be spent. */
@@ -11,6 +24,9 @@ export interface TxLimits {
   readonly maxFeeRate?: number | undefined
   readonly maxBurnAmount?: number | undefined
 }
+
+/** The verdict of the mempool of the node about a transaction, with its reason for a refusal. */
+export type Verdict = { readonly isAccepted: true } | { readonly isAccepted: false; readonly reason: string }
 
 /**
  * The calls of the node that clients make through the explorer, with the node's own answers.
@@ -35,6 +51,25 @@ export class NodeCommands {
   testAccept(hexes: readonly string[], { maxFeeRate }: TxLimits): Promise<unknown> {
     const params = [hexes, ...(maxFeeRate === undefined ? [] : [maxFeeRate])]
     return this.node.call((client, signal) => client.call('testmempoolaccept', params, anyReply, signal))
+  }
+
+  /**
+   * Returns whether the mempool would accept a transaction; undefined if the node has no `testmempoolaccept`.
+   * @param hex its serialisation.
+   */
+  async verdict(hex: string): Promise<Verdict | undefined> {
+    try {
+      const [test] = await this.node.call((client, signal) =>
+        client.call('testmempoolaccept', [[hex]], testReply, signal),
+      )
+      return test?.allowed === true
+        ? { isAccepted: true }
+        : { isAccepted: false, reason: test?.['reject-reason'] ?? '' }
+    } catch (error) {
+      if (isRpcError(error, RPC_UNKNOWN_METHOD)) return undefined
+      if (error instanceof NodeRpcError) return { isAccepted: false, reason: error.reason }
+      throw error
+    }
   }
 
   /** Describes a transaction of a block, or of the mempool. */

@@ -22,6 +22,7 @@ export const pagesFace = ({ core, openApi, basePath, docsUrl, docsPort }: PagesP
     status: core,
     openApi: () => JSON.parse(openApi()) as OpenApi,
     reader: core.reader,
+    commands: core.commands,
     docsUrl,
     docsPort,
   })

@@ -1,3 +1,5 @@
+import type { Commands } from '../../core/core.js'
+import { MAX_BODY, MAX_READ_BODY } from '../../http/body.js'
 import type { Assets } from './assets.js'
 import type { Page } from './page.js'
 import { chartCsv } from './series.js'
@@ -15,6 +17,7 @@ import { replaced } from './views/replaced.js'
 import { replacements } from './views/lists/replacements.js'
 import { quantum } from './views/quantum.js'
 import { reorgs } from './views/lists/reorgs.js'
+import { send } from './views/send.js'
 import { search } from './views/search.js'
 import { status, type StatusSource } from './views/status.js'
 import { supply } from './views/supply.js'
@@ -27,14 +30,23 @@ export interface PageSources {
   readonly status: StatusSource
   /** Returns the description of the API. */
   readonly openApi: () => OpenApi
+  /** Not set: transactions are not broadcast. */
+  readonly commands?: Commands | undefined
+}
+
+/** A page whose arguments come from a form that is sent by POST; by GET it shows the form. */
+export interface PostedPage {
+  readonly page: Page
+  readonly maxBodyBytes: number
+  /** Limits the forms that each client sends, besides the limit of all requests. Not set: no further limit. */
+  readonly limit?: Commands['limit']
 }
 
 /** Returns all pages. A new one is declared in a file of `views/` and added here. */
-export function pagesOf({ assets, status: source, openApi }: PageSources): {
+export function pagesOf({ assets, status: source, openApi, commands }: PageSources): {
   readonly documents: readonly Page[]
   readonly texts: readonly Page[]
-  /** Pages whose arguments come from a form that is sent by POST; by GET they show the form. */
-  readonly posted: readonly Page[]
+  readonly posted: readonly PostedPage[]
 } {
   const declared = [
     front,
@@ -56,5 +68,9 @@ export function pagesOf({ assets, status: source, openApi }: PageSources): {
     search,
     status(source),
   ]
-  return { documents: declared.map((page) => page(assets)), texts: [chartCsv], posted: [wallet(assets)] }
+  const posted = [
+    { page: wallet(assets), maxBodyBytes: MAX_READ_BODY },
+    { page: send(commands)(assets), maxBodyBytes: MAX_BODY, limit: commands?.limit },
+  ]
+  return { documents: declared.map((page) => page(assets)), texts: [chartCsv], posted }
 }

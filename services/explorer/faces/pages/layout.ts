@@ -48,6 +48,7 @@ const MORE = [
   ['/op-returns', 'opReturns'],
   ['/labels', 'labels'],
   ['/wallet', 'wallet'],
+  ['/send', 'send'],
   ['/reorgs', 'reorgs'],
   ['/api', 'api'],
   ['/status', 'status'],

@@ -1,5 +1,5 @@
 import { type Encoding, encodedText, JSON_ENCODING } from '../../core/answering/encoding.js'
-import type { Failure } from '../../core/answering/failure.js'
+import { type Failure, overLimit } from '../../core/answering/failure.js'
 import { preferredCoding } from '../../../http/content-coding.js'
 import type { Outcome, Reader } from '../../core/answering/reader.js'
 import { asksForHtml, prefersJson } from '../../http/accept.js'
@@ -18,14 +18,13 @@ import {
   urlOf,
 } from '../../http/answer.js'
 import type { Media } from '../../http/media.js'
-import { MAX_READ_BODY } from '../../http/body.js'
 import { Router } from '../../http/router.js'
 import type { HandlerRoute, HttpFace, PathParams, ReadRoute, Route } from '../face.js'
 import type { ChainState } from '../../core/state/state.js'
 import { Html } from '../../../design/html.js'
 import { ASSETS } from './assets.js'
 import { errorPage } from './errors.js'
-import { type PageSources, pagesOf } from './index.js'
+import { type PageSources, pagesOf, type PostedPage } from './index.js'
 import { inLanguage, type Language, LANGUAGES, languageOf } from './language.js'
 import { ALL_LOCALES, languageOfLocale, type Locale, localeOf } from './locales.js'
 import { DOCS, FIND, SUGGESTIONS } from './layout.js'
@@ -139,7 +138,7 @@ export class Site implements HttpFace {
     this.#pages = new Router(pages)
     this.routes = [
       ...pages,
-      ...LANGUAGES.flatMap((language) => posted.map((read) => this.#posted(read, language))),
+      ...LANGUAGES.flatMap((language) => posted.map((page) => this.#posted(page, language))),
       own(SUGGESTIONS, (request) => this.#suggest(request)),
       own(FIND, (request) => this.#find(request)),
       own(DOCS, (request) => this.#docs(request)),
@@ -165,12 +164,17 @@ export class Site implements HttpFace {
   }
 
   /** Returns the route of a page whose arguments are in the body of a POST request. */
-  #posted(read: Page, language: Language): HandlerRoute {
+  #posted({ page: read, maxBodyBytes, limit }: PostedPage, language: Language): HandlerRoute {
     const { reader } = this.#parts
     const handle: HandlerRoute['handle'] = async (request) => {
       const kept = keptRequest(request)
       const locale = localeOf(language, kept.acceptLanguage)
-      const body = kept.method === 'POST' ? await request.body(MAX_READ_BODY) : Buffer.alloc(0)
+      const isSent = kept.method === 'POST'
+      const taking = isSent ? limit?.take(kept.origin()) : undefined
+      const body = isSent ? await request.body(maxBodyBytes) : Buffer.alloc(0)
+      const retryMs = await taking
+      if (retryMs !== undefined && limit !== undefined)
+        return this.#failedPage(overLimit(retryMs, limit.policy), kept, reader.chain)
       if (body === undefined)
         return this.#failedPage({ code: 'HW_BODY_TOO_LARGE', message: 'Body too large' }, kept, reader.chain)
       const fields = new URLSearchParams(body.toString())
@@ -189,7 +193,7 @@ export class Site implements HttpFace {
       return { status: 200, headers: [type, NO_STORE], body: outcome.answer.body, policy: POLICY }
     }
     const pattern = inLanguage(language, read.path)
-    return { pattern, methods: 'GET, HEAD, POST', isLimited: true, maxBodyBytes: MAX_READ_BODY, handle }
+    return { pattern, methods: 'GET, HEAD, POST', isLimited: true, maxBodyBytes, handle }
   }
 
   #icon(name: (typeof ICONS)[number]): Answer {

@@ -29,6 +29,7 @@ export const frame: typeof english = {
     opReturns: 'OP_RETURN',
     labels: 'Namen',
     wallet: 'Wallet',
+    send: 'Transaktion senden',
     reorgs: 'Reorganisationen',
     api: 'API',
     status: 'Zustand',

@@ -20,6 +20,7 @@ export const frame = {
     opReturns: 'OP_RETURN',
     labels: 'Labels',
     wallet: 'Wallet',
+    send: 'Send a transaction',
     reorgs: 'Reorganisations',
     api: 'API',
     status: 'Status',
