@@ -214,6 +214,46 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the explorer in Chromium',
     await done(page)
   })
 
+  it('show amounts in base units if the reader wants, remember it, and copy an amount as a plain number', async () => {
+    const page = await open(`/tx/${spent}`)
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+    const amount = page.locator('.stats data.amount').first()
+    const value = (await amount.getAttribute('value'))!
+    const inCoins = await amount.textContent()
+    const copied = async (): Promise<unknown> => {
+      await amount.evaluate((each) => getSelection()?.selectAllChildren(each))
+      await page.keyboard.press('Control+C')
+      return page.evaluate('navigator.clipboard.readText()')
+    }
+    expect(Number(await copied()) * 1e8).toBeCloseTo(Number(value), 5)
+    const unit = page.locator('button.units')
+    expect(await unit.getAttribute('aria-label')).toBe('Unit of amounts: BTQ')
+    await unit.click()
+    const inBase = `${Number(value).toLocaleString('en-GB')} sat`
+    expect(await amount.textContent()).toBe(inBase)
+    expect(await copied()).toBe(value)
+    await page.goto(`${pipeline.url}/tx/${spent}`)
+    await unit.waitFor()
+    await page.waitForFunction(
+      (text) => document.querySelector('.stats data.amount')?.textContent === text,
+      inBase,
+    )
+    // What changes without a reload is in base units too.
+    await page.goto(`${pipeline.url}/mempool`)
+    await isLive(page)
+    node.simulation.enter(1)
+    await level()
+    const txid = [...node.simulation.mempool.entries()].at(-1)!.tx.txid
+    const row = page.locator(`[data-key="m-${txid}"]`)
+    await row.waitFor()
+    expect(await row.locator('data.amount').textContent()).toMatch(/^[\d,]+$/)
+    expect(await page.locator('th .unit').first().textContent()).toBe('sat')
+    await unit.click()
+    await page.goto(`${pipeline.url}/tx/${spent}`)
+    expect(await amount.textContent()).toBe(inCoins)
+    await done(page)
+  })
+
   it('show a new block and a new transaction without a reload', async () => {
     const page = await open('/')
     await isLive(page)

@@ -69,8 +69,15 @@ export class Format {
   }
 
   /** Returns the title of a column of amounts with their unit. */
-  inCoins(title: string): string {
-    return this.coin === undefined ? title : `${title}, ${this.coin.unit}`
+  inCoins(title: string): Html {
+    return html`${title}${this.coin && html`, <span class="unit">${this.coin.unit}</span>`}`
+  }
+
+  /** Returns an amount with its unit and without trailing zeros, for narrow places. */
+  brief(base: string): Html {
+    return html`<data class="amount brief" value="${base}"
+      >${this.#brief(base)}${this.coin && html` <span class="unit">${this.coin.unit}</span>`}</data
+    >`
   }
 
   /** Returns a fee rate with its unit. @param value in base units per virtual byte, decimal. */
@@ -100,10 +107,14 @@ export class Format {
 
   /** Returns an amount with its unit as text, without trailing zeros. */
   plainAmount(base: string): string {
+    const number = this.#brief(base)
+    return this.coin === undefined ? number : `${number} ${this.coin.unit}`
+  }
+
+  #brief(base: string): string {
     const { sign, whole, fraction } = partsOf(base)
     const significant = fraction.replace(/0+$/, '')
-    const number = sign + this.number(whole) + (significant === '' ? '' : this.#point + significant)
-    return this.coin === undefined ? number : `${number} ${this.coin.unit}`
+    return sign + this.number(whole) + (significant === '' ? '' : this.#point + significant)
   }
 
   /** Formats a percentage, as given. */

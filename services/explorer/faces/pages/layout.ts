@@ -72,7 +72,10 @@ export function layout(content: Shown, frame: Frame): Html {
   const words = t.bar
   const fixed = fixedParts(language, path, assets.at)
   return html`<!doctype html>
-    <html lang="${locale}">
+    <html
+      lang="${locale}"
+      ${chain.network === undefined ? undefined : html` data-coin="${chain.network.coin.unit}" data-base="${chain.network.coin.baseUnit}"`}
+    >
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
@@ -89,7 +92,7 @@ export function layout(content: Shown, frame: Frame): Html {
       </head>
       <body>
         <a class="skip" href="#:content">${t.nav.skip}</a>
-        ${bar({ home: to('/'), name: t.site.name, note: chain.network?.isTest === true ? titleOf(chain.network) : undefined, links: fixed.navigation, actions: actions(t, { docs: assets.at(DOCS), url: to(path, other), language: other }), words })}
+        ${bar({ home: to('/'), name: t.site.name, note: chain.network?.isTest === true ? titleOf(chain.network) : undefined, links: fixed.navigation, actions: actions(t, { coin: chain.network?.coin.unit, docs: assets.at(DOCS), url: to(path, other), language: other }), words })}
         <main id=":content" tabindex="-1" ${feedOf(content, frame, t)}>${body}</main>
         <p class="announcements hidden" role="status"></p>
         <footer class="foot">
@@ -180,11 +183,21 @@ function navigation(
   </nav>`
 }
 
-const actions = (
-  t: Messages,
-  { docs, url, language }: { readonly docs: string; readonly url: string; readonly language: Language },
-): Html =>
-  html`<a class="site" href="${docs}">${icon('book')}<span>${t.nav.docs}</span></a
+interface Actions {
+  /** The URL of the documentation. */
+  readonly docs: string
+  /** The URL of the page in the other language. */
+  readonly url: string
+  readonly language: Language
+  /** The unit of amounts; undefined before the chain is known. */
+  readonly coin: string | undefined
+}
+
+const actions = (t: Messages, { docs, url, language, coin }: Actions): Html =>
+  html`${coin === undefined ? undefined : html`<button class="icon units" type="button" data-name="${t.nav.unit}" hidden>${coin}</button>`}<a
+      class="site"
+      href="${docs}"
+      >${icon('book')}<span>${t.nav.docs}</span></a
     ><a class="site language" href="${url}" hreflang="${language}" lang="${language}"
       >${icon('globe')}<span>${t.nav.language}</span></a
     >`

@@ -32,7 +32,7 @@ export function projectedCard(page: PageContext, block: Static<typeof ProjectedB
       <span>${f.rate(t.mempool.rates(f.number(block.minFeeRate), f.number(block.maxFeeRate)))}</span>
       <span>${t.words.txs(f.number(block.txCount))}</span>
       <span>${f.size(block.totalVsize)}</span>
-      <span class="miner">${f.plainAmount(block.totalFees)}</span>
+      <span class="miner">${f.brief(block.totalFees)}</span>
     </a>
   </li>`
 }

@@ -153,7 +153,7 @@ function plot(f: Format, title: string, { points, lines, isStacked = false, scal
       )
   return html`<div class="plot">
     <svg class="values" aria-hidden="true">
-      ${y.ticks.map(({ value, label }) => html`<text x="100%" y="${round(yOf(value) + 4)}" text-anchor="end">${label}</text>`)}
+      ${y.ticks.map(({ value, label }) => html`<text x="100%" y="${round(yOf(value) + 4)}" text-anchor="end" ${scale === 1 ? undefined : html` data-coins="${value}"`}>${label}</text>`)}
     </svg>
     <svg class="figures" role="img" aria-label="${title}">
       ${y.ticks.map(({ value }) => html`<line x2="100%" y1="${round(yOf(value))}" y2="${round(yOf(value))}" />`)}

@@ -15,7 +15,7 @@ export function replacedTable(
     { title: t.words.transaction },
     { title: t.tx.left },
     { title: t.tx.replacedBy },
-    { title: t.words.feeRate, isNumber: true },
+    { title: `${t.words.feeRate}, ${f.rateUnit}`, isNumber: true },
   ]
   const rows = items.map((item) => ({
     cells: [
@@ -39,7 +39,7 @@ export function replacementsTable(
     { title: t.tx.replaced },
     { title: t.tx.replacedBy },
     { title: t.tx.left },
-    { title: t.words.feeRate, isNumber: true },
+    { title: `${t.words.feeRate}, ${f.rateUnit}`, isNumber: true },
   ]
   const rows = items.map(({ replaced, replacement }) => ({
     cells: [

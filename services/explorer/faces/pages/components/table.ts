@@ -1,7 +1,7 @@
 import { html, type Html, type Part } from '../../../../design/html.js'
 
 export interface Column {
-  readonly title: string
+  readonly title: Part
   /** Numbers and amounts are aligned to the right. */
   readonly isNumber?: boolean
 }

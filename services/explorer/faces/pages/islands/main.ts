@@ -6,7 +6,9 @@ import { keepLive } from './live.js'
 import { startMenus } from './menus.js'
 import { startTrying } from './trying.js'
 import { localise, startAges } from './times.js'
+import { startUnits } from './units.js'
 
+startUnits()
 localise(document)
 startAges()
 startTheme()

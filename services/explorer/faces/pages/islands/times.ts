@@ -1,3 +1,5 @@
+import { showUnits } from './units.js'
+
 const locale = document.documentElement.lang
 const [language = locale] = locale.split('-')
 /** The reader's region, if the page is in a language of theirs: it decides how times are written. */
@@ -6,7 +8,7 @@ const TIME = new Intl.DateTimeFormat(region, { dateStyle: 'medium', timeStyle: '
 const ELAPSED = new Intl.RelativeTimeFormat(region, { numeric: 'always', style: 'narrow' })
 const STEP_MS = 1_000
 
-/** Shows the times of a document or element in the zone of the reader. Dates are of UTC days and stay. */
+/** Shows the times of a document or element in the zone of the reader, and its amounts in their unit. Dates are of UTC days and stay. */
 export function localise(root: Document | Element): void {
   const isTime = root instanceof Element && root.matches('time')
   const times = isTime ? [root] : [...root.querySelectorAll('time')]
@@ -16,6 +18,7 @@ export function localise(root: Document | Element): void {
     time.setAttribute('title', at)
   }
   for (const time of times) if (time.matches('.age')) showAge(time)
+  showUnits(root)
 }
 
 /** Updates the ages that the page shows. */

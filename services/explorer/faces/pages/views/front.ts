@@ -70,7 +70,7 @@ export const front = declarePage({
           t.mining.ofBlocks(f.number(hashes.blockCount)),
         ),
         stat(t.front.difficulty, f.difficulty(state.difficulty), difficultyNote(page, retarget)),
-        stat(t.front.supply, f.plainAmount(coins.circulatingSupply), t.front.ofMaximum(f.percent(percent))),
+        stat(t.front.supply, f.brief(coins.circulatingSupply), t.front.ofMaximum(f.percent(percent))),
         network?.dilithium === undefined
           ? undefined
           : stat(

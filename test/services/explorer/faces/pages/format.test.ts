@@ -34,6 +34,18 @@ describe('an amount', () => {
   })
 })
 
+describe('an amount with its unit', () => {
+  const coins = new Format('en-GB', { name: 'Coin', unit: 'COIN', baseUnit: 'grain' })
+
+  it('is without trailing zeros in narrow places, with its base units in the markup', () => {
+    expect(textOf(coins.brief('150000000'))).toBe('1.5 COIN')
+    expect(textOf(coins.brief('-100000000000'))).toBe('−1,000 COIN')
+    expect(coins.brief('150000000').text).toContain('value="150000000"')
+    expect(textOf(coins.inCoins('Value'))).toBe('Value, COIN')
+    expect(coins.rate('2')).toBe('2 grain/vB')
+  })
+})
+
 describe('a number', () => {
   it.each([
     ['999', '999'],

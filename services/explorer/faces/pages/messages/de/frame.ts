@@ -34,6 +34,7 @@ export const frame: typeof english = {
     api: 'API',
     status: 'Zustand',
     docs: 'Dokumentation',
+    unit: 'Einheit der Beträge',
     skip: 'Zum Inhalt',
     language: 'English',
   },

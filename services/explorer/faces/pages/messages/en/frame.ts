@@ -25,6 +25,7 @@ export const frame = {
     api: 'API',
     status: 'Status',
     docs: 'Documentation',
+    unit: 'Unit of amounts',
     skip: 'Skip to the content',
     language: 'Deutsch',
   },
