@@ -137,6 +137,8 @@ describe('an explorer whose database freezes', () => {
       many.reset()
       expect((await health()).body).toMatchObject({ status: 'degraded', database: 'disconnected' })
       expect(await missing()).toMatchObject({ status: 503, body: { error: 'Database unavailable' } })
+      const foot = await (await fetch(`${pipeline.url}/_explorer/condition`)).text()
+      expect(foot).toContain('The database is unreachable.')
       await sleep(FROZEN_MS - (performance.now() - stoppedAt))
       const frozen = { worst: many.worstMs, statuses: [...many.statuses.keys()] }
       process.kill(engine.pid, 'SIGCONT')

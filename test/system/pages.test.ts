@@ -302,6 +302,26 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the explorer in Chromium',
     await done(page)
   })
 
+  it('name in their foot the stage that is stuck, and that they equal the node as soon as they do', async () => {
+    // Nothing polls the node here, unless a test does.
+    const condition = async () => (await fetch(`${pipeline.url}/_explorer/condition`)).text()
+    await until('the poller is stuck', async () => (await condition()).includes('The poller is stuck'))
+    const page = await open('/block/30')
+    await isLive(page)
+    await page.locator('.feed[data-level=stale] [role=status]', { hasText: 'The poller is stuck' }).waitFor()
+    await page.waitForTimeout(1_000)
+    node.simulation.mine({ blocks: 1 })
+    await level()
+    const foot = page.locator('.feed[data-level=good]', { hasText: 'equals the node' })
+    await foot.waitFor()
+    const { height, time } = node.chain.tip
+    expect(await foot.locator('[role=status]').textContent()).toBe('Live')
+    expect(await foot.locator('a').getAttribute('href')).toBe(`/block/${String(height)}`)
+    const shown = await foot.locator('time').first().getAttribute('datetime')
+    expect(Date.parse(shown ?? '')).toBe(time * 1000)
+    await done(page)
+  })
+
   it('show a reorganisation without a reload: the block is marked, with a link to the one that replaced it', async () => {
     node.simulation.mine({ blocks: 2 })
     await level()

@@ -33,6 +33,23 @@ describe('indexerStatus, tipMatch and lastReconciledAt', () => {
       return Object.entries(expected).every(([field, value]) => now[field as keyof Summary] === value) && now
     })
 
+  /** Waits until the sentence in the foot of every page has a text, then checks it on a page that is kept, and on the status page. */
+  async function sentenceHas(text: string, level: string): Promise<void> {
+    const at = async (path: string): Promise<string> =>
+      (await fetch(url + path, { headers: { accept: 'text/html' } })).text()
+    const line = await until(`the foot says ${text}`, async () => {
+      const now = await at('/_explorer/condition')
+      return now.includes(text) && now
+    })
+    expect(line).toContain(`data-level="${level}"`)
+    for (const path of ['/block/1', '/status', '/nowhere'])
+      await until(`${path} says ${text}`, async () => (await at(path)).includes(text))
+    const status = await at('/status')
+    expect(/newest block as the node<\/dt>\s*<dd>\s*<span class="badge (\w+)/.exec(status)?.[1]).toBe(
+      level === 'good' ? 'good' : 'stale',
+    )
+  }
+
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'headwater-status-'))
     node = await startSimnode({ seed: 'status', blocks: 20 })
@@ -69,6 +86,7 @@ describe('indexerStatus, tipMatch and lastReconciledAt', () => {
 
   it("show a stalled chain: live, at the node's height, reconciled repeatedly, and no new block", async () => {
     const one = await becomes({ indexerStatus: 'live', tipMatch: true, tipHeight: 20, nodeHeight: 20 })
+    await sentenceHas('equals the node', 'good')
     for (let since = one.lastReconciledAt, time = 0; time < 3; time++) {
       const later = await until('it is reconciled again', async () => {
         const now = await summary()
@@ -83,6 +101,7 @@ describe('indexerStatus, tipMatch and lastReconciledAt', () => {
     await service['poller']?.kill()
     const died = Date.now()
     await becomes({ indexerStatus: 'stalled' })
+    await sentenceHas('The poller is stuck', 'stale')
     await expectNothingReconciledSince(died)
     service['poller']?.start()
     await becomes({ indexerStatus: 'live', tipMatch: true })
@@ -93,6 +112,7 @@ describe('indexerStatus, tipMatch and lastReconciledAt', () => {
     const died = Date.now()
     node.chain.mine()
     await becomes({ indexerStatus: 'stalled', tipHeight: 20 })
+    await sentenceHas('The materializer is stuck', 'stale')
     await expectNothingReconciledSince(died)
     service['materializer']?.start()
     await becomes({ indexerStatus: 'live', tipMatch: true, tipHeight: 21, nodeHeight: 21 })
@@ -101,6 +121,7 @@ describe('indexerStatus, tipMatch and lastReconciledAt', () => {
   it('show a dead node: its height is the last known one, and nothing is reconciled', async () => {
     node.faults.order({ kind: '503', ms: 0, method: undefined }, 1_000_000)
     await becomes({ indexerStatus: 'stalled', nodeHeight: 21 })
+    await sentenceHas('The node is unreachable', 'stale')
     node.faults.clear()
     await becomes({ indexerStatus: 'live', tipMatch: true })
   })
@@ -112,7 +133,9 @@ describe('indexerStatus, tipMatch and lastReconciledAt', () => {
     service['poller']?.start()
     const behind = await becomes({ indexerStatus: 'syncing', tipMatch: false, nodeHeight: 321 })
     expect(behind.tipHeight).toBeLessThan(321)
+    expect(await (await fetch(`${url}/_explorer/condition`)).text()).toContain('The index follows')
     node.faults.clear()
     await becomes({ indexerStatus: 'live', tipMatch: true, tipHeight: 321 })
+    await sentenceHas('equals the node', 'good')
   })
 })

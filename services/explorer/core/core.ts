@@ -6,6 +6,7 @@ import type { AddressFeed } from './feed/address-feed.js'
 import type { Feed } from './feed/feed.js'
 import type { ScriptFeed } from './feed/script-feed.js'
 import type { Lag } from './following/lags.js'
+import type { Condition } from './health/condition.js'
 import type { Health } from './health/health.js'
 import type { NodeCommands } from './node/node-commands.js'
 import type { Read } from './reads/read.js'
@@ -34,6 +35,7 @@ export interface Core {
   /** Not set: transactions are not broadcast. */
   readonly commands: Commands | undefined
   readonly health: () => Health
+  readonly condition: () => Condition
   /** Returns the parts of the log's topics that are not processed yet. */
   readonly lags: () => Promise<readonly Lag[]>
   /** Returns what the replies of the node lack that other versions have, each with its consequence. */

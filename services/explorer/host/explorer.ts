@@ -31,7 +31,7 @@ export interface Explorer {
 
 /** The maximum time that the start waits for head and mempool. The explorer then listens, and returns 503 until they are loaded. */
 const READY_WAIT_MS = 5_000
-/** The interval of publishing the channel `stats` after mempool changes, and the health status to listeners. */
+/** The interval of publishing the channel `stats` after mempool changes, and the health status to listeners; and of checks. */
 const TICK_MS = 250
 
 /** Starts an explorer: follows the log, serves its faces. @throws PortTaken, StartRefused if it cannot listen, SchemaMismatch, WrongChainError. */
@@ -45,7 +45,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
   const serving = servingOf(reading.core, options, { server, metrics })
   const { state, database, history, definitions } = data
   const { writer, heads, mempool } = publishing
-  const { core, audit, ownHealth } = reading
+  const { core, audit, condition, ownHealth } = reading
   let grpc: Listener | undefined
   let esplora: Listener | undefined
   let electrum: Listener | undefined
@@ -69,6 +69,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
   audit.start()
   const timer = setInterval(() => {
     if (state.ready) writer.mempoolChanged()
+    condition.check()
     const own = ownHealth()
     grpc?.setServing(own.status === 'ok')
     member?.report(own, isListening)

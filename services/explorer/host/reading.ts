@@ -6,6 +6,7 @@ import type { Core } from '../core/core.js'
 import { AddressFeed } from '../core/feed/address-feed.js'
 import { consumerLags } from '../core/following/lags.js'
 import { AuditWatch } from '../core/health/audit-watch.js'
+import { ConditionWatch } from '../core/health/condition.js'
 import { type Health, healthOf } from '../core/health/health.js'
 import { Broadcaster } from '../core/node/broadcaster.js'
 import { NodeCommands } from '../core/node/node-commands.js'
@@ -26,6 +27,7 @@ const AUDIT_EVERY_MS = 30_000
 export interface Reading {
   readonly core: Core
   readonly audit: AuditWatch
+  readonly condition: ConditionWatch
   /** The health of this process alone. */
   readonly ownHealth: () => Health
   close(): void
@@ -61,6 +63,7 @@ export function readingOf(
     feeEstimates: (targets, mode) => commands.feeEstimates(targets, mode),
     transaction: (txid, blockHash) => commands.transaction(txid, blockHash),
   }
+  const condition = new ConditionWatch({ state, database, audit, callNode: () => watch.health() })
   const reader = new Reader({
     ...data,
     node,
@@ -86,6 +89,7 @@ export function readingOf(
           }
         : undefined,
     health: () => member?.healthOf(ownHealth()) ?? ownHealth(),
+    condition: () => condition.condition(),
     lags: () => consumerLags(log, { committed: heads.next - 1, node: mempool.next - 1 }),
     nodeGaps: () => state.node?.gaps ?? [],
     ports: new Map(),
@@ -100,7 +104,7 @@ export function readingOf(
     connection.close()
     audit.close()
   }
-  return { core, audit, ownHealth, close }
+  return { core, audit, condition, ownHealth, close }
 }
 
 /** Returns a rate limit, which the processes of an explorer share. @param most requests per client and minute; 0 for no limit. */

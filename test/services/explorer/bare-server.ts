@@ -7,6 +7,7 @@ import { Definitions } from '../../../services/explorer/core/definitions/definit
 import { AddressFeed } from '../../../services/explorer/core/feed/address-feed.js'
 import { Feed } from '../../../services/explorer/core/feed/feed.js'
 import { ScriptFeed } from '../../../services/explorer/core/feed/script-feed.js'
+import type { Condition } from '../../../services/explorer/core/health/condition.js'
 import type { Health } from '../../../services/explorer/core/health/health.js'
 import type { Read } from '../../../services/explorer/core/reads/read.js'
 import { NO_CHAIN, State } from '../../../services/explorer/core/state/state.js'
@@ -23,6 +24,16 @@ import { Metrics } from '../../../services/explorer/host/metrics.js'
 import { statusRoutes } from '../../../services/explorer/host/status.js'
 import { ReadAnswers } from '../../../services/explorer/http/read-answers.js'
 import { NO_HISTORY } from '../../harness/no-history.js'
+
+/** The condition of an explorer without a block and without a trouble. */
+export const CALM: Condition = {
+  trouble: undefined,
+  tip: undefined,
+  nodeHeight: -1,
+  nodeHeaders: -1,
+  comparedAt: undefined,
+  audit: { checkedAt: null, checks: 0, differences: 0 },
+}
 
 export interface BareServer {
   readonly url: string
@@ -70,7 +81,7 @@ export async function startBare(parts: Partial<BareParts> = {}): Promise<BareSer
     tables,
     definitions,
     reader,
-    audit: { result: { checkedAt: null, checks: 0, differences: 0 } },
+    audit: { result: CALM.audit },
     wsClients: () => 0,
     grpcStreams: () => 0,
     electrumClients: () => 0,
@@ -87,6 +98,7 @@ export async function startBare(parts: Partial<BareParts> = {}): Promise<BareSer
     addresses: new AddressFeed(state, scripts),
     commands: undefined,
     health: () => ({ status: 'ok' }) as Health,
+    condition: () => CALM,
     lags: () => Promise.resolve([]),
     nodeGaps: () => [],
     ports: new Map(),

@@ -69,12 +69,15 @@ describe('an explorer whose log and node become unavailable', () => {
     }
     for (const path of ['/health', '/metrics'])
       expect((await fetch(pipeline.url + path)).status, path).toBe(200)
+    const foot = async () => (await fetch(`${pipeline.url}/_explorer/condition?lang=de`)).text()
+    await until('the pages name the log', async () => (await foot()).includes('Das Log ist nicht erreichbar'))
     const mined = chain.mine({})
     // None of these comes from a failed call to the log: it is still unavailable.
     const { refused } = fickle
     await until('the explorer tries again', () => fickle.refused > refused)
     fickle.isUnavailable = false
     await pipeline.level({ tip: mined.hash })
+    await until('the pages do not name it any more', async () => !(await foot()).includes('Das Log'))
   })
 
   it('answers 503 for node health while the node is unavailable, and serves everything else', async () => {

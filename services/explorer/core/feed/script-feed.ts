@@ -5,6 +5,7 @@ import { pause } from '../../../../pipelines/pause.js'
 import type { ShownTx } from '../mempool/shown-tx.js'
 import { changeOf } from '../reads/script.js'
 import type { AddressEvent } from '../reads/shapes.js'
+import type { Change } from '../state/change.js'
 import type { ChainState, State } from '../state/state.js'
 import { retrying } from '../tables/retry.js'
 import type { Tables } from '../tables/tables.js'
@@ -51,6 +52,9 @@ interface Watched {
   unconfirmed: ReadonlyMap<string, ShownTx>
 }
 
+/** The kinds of changes after which the transactions of a script may be others. */
+const CHANGES: ReadonlySet<Change['kind']> = new Set(['head', 'mempool'])
+
 /** The number of scripts that are looked up in parallel. */
 const SCRIPTS_AT_ONCE = 50
 
@@ -76,7 +80,7 @@ export class ScriptFeed {
   constructor(parts: ScriptFeedParts) {
     this.#parts = parts
     parts.state.watch(({ kind, touched }) => {
-      if (this.#chain === undefined || kind === 'heartbeat') return
+      if (this.#chain === undefined || !CHANGES.has(kind)) return
       if (touched === undefined) this.#touched = undefined
       else if (this.#touched !== undefined)
         for (const script of this.#watched.keys()) if (touched.has(script)) this.#touched.add(script)
@@ -90,7 +94,7 @@ export class ScriptFeed {
    */
   watch(watcher: (touched: ReadonlySet<string> | undefined) => void): void {
     this.#parts.state.watch(({ kind, touched }) => {
-      if (kind !== 'heartbeat') watcher(touched)
+      if (CHANGES.has(kind)) watcher(touched)
     })
   }
 

@@ -73,7 +73,7 @@ export class MempoolFollower {
   async run(signal: AbortSignal): Promise<void> {
     const { state, log, logger } = this.#parts
     const reading = <T>(read: () => Promise<T>): Promise<T | undefined> =>
-      retrying('the mempool in the log', read, this.#parts, signal)
+      retrying('the mempool in the log', () => this.#noting(read()), this.#parts, signal)
     await state.until(() => state.chainLoaded, undefined, signal)
     this.#overlaidFrom = Math.max(this.#overlaidFrom, state.chain.position)
     const start = await reading(() => this.#events.findStart(state.chain.position))
@@ -206,9 +206,22 @@ export class MempoolFollower {
     const { state, log } = this.#parts
     const isAdopted = (): boolean => state.chain.position >= position
     for (let next = this.#next; !signal.aborted && !(await state.until(isAdopted, WAIT_MS, signal));) {
-      const records = await log.read('node', next, READ_AT_ONCE, READ_BYTES).catch(() => [])
+      const records = await this.#noting(log.read('node', next, READ_AT_ONCE, READ_BYTES)).catch(() => [])
       next = (records.at(-1)?.position ?? next - 1) + 1
       this.#storeHeartbeat(lastHeartbeat(records))
+    }
+  }
+
+  /** Notes in the state whether the log could be read. */
+  async #noting<T>(read: Promise<T>): Promise<T> {
+    const { state } = this.#parts
+    try {
+      const result = await read
+      state.isLogReadable = true
+      return result
+    } catch (error) {
+      state.isLogReadable = false
+      throw error
     }
   }
 
@@ -216,7 +229,8 @@ export class MempoolFollower {
     const { state } = this.#parts
     const timeMs = Number(heartbeat?.timeMs ?? 0)
     if (heartbeat === undefined || timeMs <= (state.nodeSeen?.timeMs ?? 0)) return
-    state.nodeSeen = { timeMs, ...nodeProgress(heartbeat) }
+    const { pollIntervalMs } = heartbeat
+    state.nodeSeen = { timeMs, pollIntervalMs, ...nodeProgress(heartbeat) }
     state.relayFees = heartbeat.relayFees
   }
 

@@ -49,8 +49,8 @@ const STALLED_AFTER_MS = 1_000
 /** An index that is more blocks behind is syncing at once: it does not report absence either. */
 const MAX_BLOCKS_LATE = 6
 
-/** The time that a heartbeat, or a block that it names, may take until the indexer counts as stalled or behind. */
-const patienceMs = ({ pollIntervalMs }: Pick<AppliedHeartbeat, 'pollIntervalMs'>): number =>
+/** Returns the time that a heartbeat, or a block that it names, may take until the indexer counts as stalled or behind. */
+export const patienceMs = ({ pollIntervalMs }: Pick<AppliedHeartbeat, 'pollIntervalMs'>): number =>
   Math.max(STALLED_AFTER_MS, STALLED_AFTER_POLLS * pollIntervalMs)
 
 /**

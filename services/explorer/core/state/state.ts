@@ -13,6 +13,7 @@ import {
   indexerFigures,
   Lateness,
   type NodeProgress,
+  patienceMs,
   statusUntilMs,
 } from './indexer-status.js'
 import type { CancelSignal } from '../tables/cancellation.js'
@@ -68,7 +69,7 @@ export interface RelayFees {
 }
 
 /** The progress of the node in a heartbeat of the poller; the time is in unix milliseconds by the poller's clock. */
-export type SeenNode = NodeProgress & Pick<AppliedHeartbeat, 'timeMs'>
+export type SeenNode = NodeProgress & Pick<AppliedHeartbeat, 'timeMs' | 'pollIntervalMs'>
 
 /**
  * The state that answers are computed from: the chain of the adopted head, the mempool and the last heartbeat. Chain and mempool
@@ -91,6 +92,8 @@ export class State {
   readonly #lateness = new Lateness()
   /** The poller's last heartbeat in the log, which the materializer may not have applied yet. */
   nodeSeen: SeenNode | undefined
+  /** False if the log could not be read at the last attempt. */
+  isLogReadable = true
   /** The reason why the materializer has stopped, for operators; undefined while it works. */
   alert: string | undefined
   /** The damage of the log: none, being repaired by the poller (`healing`), or not repairable by it (`refused`). */
@@ -163,6 +166,17 @@ export class State {
   /** The time in Unix milliseconds at which the status of the indexer changes without an event. */
   get indexerUntilMs(): number {
     return statusUntilMs(this.#heartbeat, this.#lateness.sinceMs, Date.now())
+  }
+
+  /** True if the poller has written no heartbeat for too long, whether the materializer applies them or not. */
+  get isSourceSilent(): boolean {
+    const newest = [this.#heartbeat, this.nodeSeen].filter((each) => each !== undefined)
+    return newest.every((each) => Date.now() >= each.timeMs + patienceMs(each))
+  }
+
+  /** Reports that the trouble of the explorer has changed, see `Condition`. */
+  conditionChanged(): void {
+    this.#report({ kind: 'condition', touched: NOTHING })
   }
 
   #noteLateness(): void {

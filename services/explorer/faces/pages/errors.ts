@@ -1,5 +1,6 @@
 import { html, type Html } from '../../../design/html.js'
 import type { Failure } from '../../core/answering/failure.js'
+import type { Condition } from '../../core/health/condition.js'
 import type { ChainState } from '../../core/state/state.js'
 import type { Assets } from './assets.js'
 import { heading, searchForm } from './components/elements.js'
@@ -18,10 +19,12 @@ export interface ErrorPage {
   readonly path: string
   readonly assets: Assets
   readonly chain: ChainState
+  readonly condition: Condition
 }
 
 /** Returns the page for a failure: what is wrong, and what to do. */
-export function errorPage(failure: Failure, { locale, path, assets, chain }: ErrorPage): Html {
+export function errorPage(failure: Failure, page: ErrorPage): Html {
+  const { locale, path, assets, chain } = page
   const language = languageOfLocale(locale)
   const t = MESSAGES[language]
   const f = formatOf(locale, chain.network)
@@ -43,7 +46,7 @@ export function errorPage(failure: Failure, { locale, path, assets, chain }: Err
       >
     </p>
   </div>`
-  return layout({ title, body }, { locale, path, assets, chain, retrySeconds })
+  return layout({ title, body }, { ...page, retrySeconds })
 }
 
 interface Words {

@@ -20,6 +20,7 @@ export const pagesFace = ({ core, openApi, basePath, docsUrl, docsPort }: PagesP
   new Site({
     assets: loadAssets(basePath),
     status: core,
+    condition: core.condition,
     openApi: () => JSON.parse(openApi()) as OpenApi,
     reader: core.reader,
     commands: core.commands,

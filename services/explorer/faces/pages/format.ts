@@ -172,6 +172,11 @@ export class Format {
     return format.format(at)
   }
 
+  /** Returns a time whose age the client shows, and updates. Without a script it is date and time. */
+  since(iso: string): Html {
+    return html`<time class="age" datetime="${iso}">${this.#time.format(new Date(iso))} UTC</time>`
+  }
+
   date(iso: string): Html {
     return html`<time datetime="${iso}" data-date>${this.#date.format(new Date(iso))}</time>`
   }

@@ -1,7 +1,6 @@
 import type { Commands } from '../../core/core.js'
 import { MAX_BODY, MAX_READ_BODY } from '../../http/body.js'
-import type { Assets } from './assets.js'
-import type { Page } from './page.js'
+import type { Page, Surroundings } from './page.js'
 import { chartCsv } from './series.js'
 import { address } from './views/address.js'
 import { api, type OpenApi } from './views/api.js'
@@ -25,8 +24,7 @@ import { transaction } from './views/transaction.js'
 import { wallet } from './views/wallet.js'
 
 /** The sources of pages beside the chain. */
-export interface PageSources {
-  readonly assets: Assets
+export interface PageSources extends Surroundings {
   readonly status: StatusSource
   /** Returns the description of the API. */
   readonly openApi: () => OpenApi
@@ -43,11 +41,12 @@ export interface PostedPage {
 }
 
 /** Returns all pages. A new one is declared in a file of `views/` and added here. */
-export function pagesOf({ assets, status: source, openApi, commands }: PageSources): {
+export function pagesOf(sources: PageSources): {
   readonly documents: readonly Page[]
   readonly texts: readonly Page[]
   readonly posted: readonly PostedPage[]
 } {
+  const { status: source, openApi, commands } = sources
   const declared = [
     front,
     block,
@@ -69,8 +68,8 @@ export function pagesOf({ assets, status: source, openApi, commands }: PageSourc
     status(source),
   ]
   const posted = [
-    { page: wallet(assets), maxBodyBytes: MAX_READ_BODY },
-    { page: send(commands)(assets), maxBodyBytes: MAX_BODY, limit: commands?.limit },
+    { page: wallet(sources), maxBodyBytes: MAX_READ_BODY },
+    { page: send(commands)(sources), maxBodyBytes: MAX_BODY, limit: commands?.limit },
   ]
-  return { documents: declared.map((page) => page(assets)), texts: [chartCsv], posted }
+  return { documents: declared.map((page) => page(sources)), texts: [chartCsv], posted }
 }

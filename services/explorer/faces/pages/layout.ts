@@ -2,9 +2,11 @@ import { bar, searchDialog } from '../../../design/bar.js'
 import { html, type Html, scripts } from '../../../design/html.js'
 import { icon } from '../../../design/icons.js'
 import { type Network, titleOf } from '../../../../pipelines/chain/networks.js'
+import type { Condition } from '../../core/health/condition.js'
 import type { Channel } from '../../core/feed/streams.js'
 import type { ChainState } from '../../core/state/state.js'
 import type { Assets } from './assets.js'
+import { conditionLine } from './components/condition.js'
 import { inLanguage, type Language, MESSAGES } from './language.js'
 import { languageOfLocale, type Locale } from './locales.js'
 import type { Messages } from './messages/en/index.js'
@@ -27,6 +29,7 @@ export interface Frame {
   readonly assets: Assets
   /** The state that the page shows. */
   readonly chain: Pick<ChainState, 'height' | 'view' | 'reorgs' | 'network'>
+  readonly condition: Condition
   /** Seconds after which the browser requests the page again; for failures that pass. */
   readonly retrySeconds?: number | undefined
 }
@@ -96,13 +99,7 @@ export function layout(content: Shown, frame: Frame): Html {
         <main id=":content" tabindex="-1" ${feedOf(content, frame, t)}>${body}</main>
         <p class="announcements hidden" role="status"></p>
         <footer class="foot">
-          <p
-            class="feed"
-            role="status"
-            data-live="${t.live.live}"
-            data-lost="${t.live.lost}"
-            data-now="${t.live.updated}"
-          ></p>
+          ${conditionLine(frame.condition, { locale, network: chain.network, at: assets.at })}
           <p>
             ${t.site.footer}
             ${json === undefined ? undefined : html`<a href="${assets.at(`/api/v1${json}`)}">${t.site.json}</a>`}

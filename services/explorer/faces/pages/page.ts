@@ -1,5 +1,6 @@
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox'
 import type { Network } from '../../../../pipelines/chain/networks.js'
+import type { Condition } from '../../core/health/condition.js'
 import type { Arguments, Declaration, Read, ReadContext, TxDetail } from '../../core/reads/read.js'
 import { WrittenAnswer } from '../../core/reads/written-answer.js'
 import type { Assets } from './assets.js'
@@ -55,16 +56,29 @@ interface PageDeclaration<A extends Arguments> {
   readonly view: (page: PageContext, args: Args<A>) => Promise<Shown> | Shown
 }
 
+/** The sources of the frame of all pages. */
+export interface Surroundings {
+  readonly assets: Assets
+  readonly condition: () => Condition
+}
+
 /** Declares a page. */
-export function declarePage<A extends Arguments>(declared: PageDeclaration<A>): (assets: Assets) => Page {
+export function declarePage<A extends Arguments>(
+  declared: PageDeclaration<A>,
+): (sources: Surroundings) => Page {
   const { view, ...rest } = declared
-  return (assets) =>
+  return ({ assets, condition }) =>
     pageOf({
       ...rest,
       at: assets.at,
       async make(page, args) {
-        const { locale, chain } = page
-        return layout(await view(page, args), { locale, path: concrete(rest.path, args), assets, chain })
+        const { locale, chain, validity } = page
+        const shown = await view(page, args)
+        // The page has no object of its own: it changes as the chain does.
+        if (validity.objects.size === 0) for (const kind of KINDS.mempool) validity.dependsOn(kind)
+        validity.dependsOn('condition')
+        const path = concrete(rest.path, args)
+        return layout(shown, { locale, path, assets, chain, condition: condition() })
       },
     })
 }

@@ -27,6 +27,7 @@ import { errorPage } from './errors.js'
 import { type PageSources, pagesOf, type PostedPage } from './index.js'
 import { inLanguage, type Language, LANGUAGES, languageOf } from './language.js'
 import { ALL_LOCALES, languageOfLocale, type Locale, localeOf } from './locales.js'
+import { CONDITION, conditionLine } from './components/condition.js'
 import { DOCS, FIND, SUGGESTIONS } from './layout.js'
 import type { Page } from './page.js'
 import { type Suggestions, suggestions } from './suggestions.js'
@@ -140,6 +141,8 @@ export class Site implements HttpFace {
       ...pages,
       ...LANGUAGES.flatMap((language) => posted.map((page) => this.#posted(page, language))),
       own(SUGGESTIONS, (request) => this.#suggest(request)),
+      // Open pages request it again and again: it costs no more than /health.
+      own(CONDITION, (request) => this.#condition(request), false),
       own(FIND, (request) => this.#find(request)),
       own(DOCS, (request) => this.#docs(request)),
       own(TRY, (request) => redirect(parts.assets.at(endpointUrl(request, parts.openApi())))),
@@ -238,6 +241,7 @@ export class Site implements HttpFace {
       path,
       assets: this.#parts.assets,
       chain,
+      condition: this.#parts.condition(),
     })
     const others = headers.filter(([name]) => name !== 'content-type' && name !== 'cache-control')
     return {
@@ -284,6 +288,15 @@ export class Site implements HttpFace {
       authorization: () => '',
       encoding: JSON_ENCODING,
     })
+  }
+
+  /** Returns the sentence about the condition that all pages have, as of now. */
+  #condition({ query, acceptLanguage }: Request): Answer {
+    const { assets, condition, reader } = this.#parts
+    const locale = localeOf(givenLanguage(new URLSearchParams(query)), acceptLanguage)
+    const line = conditionLine(condition(), { locale, network: reader.chain.network, at: assets.at })
+    const type = ['content-type', 'text/html; charset=utf-8'] as const
+    return { status: 200, headers: [type, NO_STORE], body: Buffer.from(line.text), policy: POLICY }
   }
 
   /** Redirects to the documentation, at the host of the request unless its URL is known. */

@@ -1,4 +1,5 @@
 import { Idiomorph } from 'idiomorph'
+import { conditionChanged, showConnection } from './condition.js'
 import { hold, startHolding } from './holding.js'
 import { localise } from './times.js'
 
@@ -58,7 +59,6 @@ class Live {
   #content: Element | undefined
   /** True if something has changed since the last request of the page. */
   #isOutdated = false
-  readonly #status = document.querySelector<HTMLElement>('.feed')
 
   constructor(channels: readonly string[]) {
     this.#channels = channels
@@ -88,11 +88,11 @@ class Live {
         socket.send(JSON.stringify({ type: 'subscribe', channel, ...(since === undefined ? {} : { since }) }))
       }
       this.#retryMs = FIRST_RETRY_MS
-      this.#show('live')
+      showConnection('live')
     })
     socket.addEventListener('message', ({ data }) => this.#receive(JSON.parse(String(data)) as Message))
     socket.addEventListener('close', () => {
-      this.#show('lost')
+      showConnection('lost')
       setTimeout(() => this.connect(), this.#retryMs * (0.5 + Math.random()))
       this.#retryMs = Math.min(MAX_RETRY_MS, this.#retryMs * 2)
     })
@@ -104,6 +104,7 @@ class Live {
     else this.#seen.set(channel, seq)
     if (channel === 'blocks' && data?.height !== undefined) this.#height = data.height
     const isBlock = channel === 'blocks' || channel === 'reorgs'
+    if (isBlock) conditionChanged()
     const pauseMs = liveForm() === null ? PAUSE_MS : COSTLY_PAUSE_MS
     this.#updateAfter(isBlock ? BLOCK_PAUSE_MS : Math.max(0, this.#shownAt + pauseMs - Date.now()))
   }
@@ -160,12 +161,6 @@ class Live {
     this.#content = content.cloneNode(true) as Element
     await change(main(), content, { before, beganAt })
     dispatchEvent(new Event('page:updated'))
-  }
-
-  #show(state: 'live' | 'lost'): void {
-    if (this.#status === null) return
-    this.#status.dataset['state'] = state
-    this.#status.textContent = this.#status.dataset[state] ?? ''
   }
 }
 

@@ -1,6 +1,7 @@
 import { startSearchKeys, startTheme } from '../../../../design/assets/bar.js'
 import { startSearch } from '../../../../design/assets/search.js'
 import { startCharts } from './charts.js'
+import { keepCondition } from './condition.js'
 import { startCopying } from './copying.js'
 import { keepLive } from './live.js'
 import { startMenus } from './menus.js'
@@ -18,3 +19,4 @@ startMenus()
 startTrying()
 startCharts()
 keepLive()
+keepCondition()

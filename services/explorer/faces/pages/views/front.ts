@@ -1,5 +1,5 @@
 import { percentOf } from '../../../../../pipelines/chain/decimal.js'
-import { html, type Html } from '../../../../design/html.js'
+import { html } from '../../../../design/html.js'
 import type { Static } from '@sinclair/typebox'
 import { blocks } from '../../../core/reads/chain/blocks.js'
 import { mempoolBlocks } from '../../../core/reads/mempool/fees.js'
@@ -7,7 +7,7 @@ import { mempoolSummary, mempoolTransactions } from '../../../core/reads/mempool
 import { briefWhaleAlerts, WHALE_VALUE } from '../../../core/reads/mempool/whales.js'
 import { miningRetarget, networkHashrate } from '../../../core/reads/statistics/mining.js'
 import { dilithium, summary, supply } from '../../../core/reads/statistics/statistics.js'
-import type { ProjectedBlock, Retarget, StatsSummary } from '../../../core/reads/shapes.js'
+import type { ProjectedBlock, Retarget } from '../../../core/reads/shapes.js'
 import { blockCard, feeHistogram, projectedCard } from '../components/blocks.js'
 import { empty, heading, searchForm, section, stat, stats } from '../components/elements.js'
 import { signedPercent, whenChanged, withoutBlocks } from '../components/retarget.js'
@@ -53,8 +53,7 @@ export const front = declarePage({
       ])
     const projected = (next.items.length === 0 ? [EMPTY_BLOCK] : [...next.items]).reverse()
     const percent = percentOf(BigInt(coins.circulatingSupply), BigInt(coins.maxSupply), 2)
-    const body = html`${heading(t.front.title, notices(page, state) ?? aboutOf(t, network))}
-      ${searchForm(page)}
+    const body = html`${heading(t.front.title, aboutOf(t, network))} ${searchForm(page)}
       <section class="part">
         <h2>${t.front.latestBlocks}<a class="all" href="${to('/blocks')}">${t.words.all}</a></h2>
         <ol class="cubes">
@@ -104,17 +103,4 @@ function difficultyNote(page: PageContext, next: Static<typeof Retarget> | undef
   if (next === undefined) return undefined
   const when = whenChanged(page, next)
   return next.expected_change === null ? when : `${signedPercent(page, next.expected_change)} ${when}`
-}
-
-/** Returns the problem of the index or the node, if there is one: it replaces the sentence below the heading, so that nothing moves. */
-function notices({ t, f }: PageContext, state: StatsSummary): Html | undefined {
-  const { indexerStatus, nodeHeight, nodeHeaders, tipHeight, tipMatch, lastReconciledAt } = state
-  const warning = (text: string): Html => html`<strong class="warning" role="note">${text}</strong>`
-  if (indexerStatus === 'stalled')
-    return warning(t.front.stalled(lastReconciledAt.slice(0, 19).replace('T', ' ')))
-  if (indexerStatus === 'node_syncing')
-    return warning(t.front.nodeSyncing(f.number(tipHeight), f.number(Math.max(nodeHeight, nodeHeaders))))
-  if (indexerStatus === 'syncing') return warning(t.front.syncing(f.number(tipHeight), f.number(nodeHeight)))
-  // After each block the newest heartbeat is still from before it, and lower.
-  return tipMatch || nodeHeight !== tipHeight ? undefined : warning(t.front.mismatch)
 }

@@ -1,12 +1,15 @@
 import { html } from '../../../../design/html.js'
 import type { Lag } from '../../../core/following/lags.js'
+import type { Condition } from '../../../core/health/condition.js'
 import type { Health } from '../../../core/health/health.js'
 import { badge, empty, facts, heading, notice, section, stat, stats } from '../components/elements.js'
+import { troubleText } from '../components/condition.js'
 import { table } from '../components/table.js'
 import { declarePage } from '../page.js'
 
 export interface StatusSource {
   health(): Health
+  condition(): Condition
   lags(): Promise<readonly Lag[]>
   nodeGaps(): readonly string[]
   readonly ports: ReadonlyMap<string, number>
@@ -26,10 +29,14 @@ export const status = (source: StatusSource) =>
       const { audit } = health
       const isLive = health.indexerStatus === 'live'
       const isConnected = health.database === 'connected'
-      const error = health.error ?? health.indexerError
+      const condition = source.condition()
+      const trouble = troubleText(condition, t, f)
+      // A comparison of long ago says nothing about now.
+      const isCompared = health.indexerStatus !== 'stalled' && isConnected
       const yes = (is: boolean) => badge(is ? 'good' : 'stale', is ? t.words.yes : t.words.no)
       const body = html`${heading(t.status.title, t.status.about)}
-      ${error === undefined ? undefined : notice(error)}
+      ${trouble === undefined ? undefined : notice(trouble)}
+      ${health.indexerError === undefined ? undefined : notice(health.indexerError)}
       ${stats([
         stat(
           t.status.state,
@@ -46,8 +53,8 @@ export const status = (source: StatusSource) =>
           : []),
       ])}
       ${facts([
-        [t.status.same, yes(health.tipMatch)],
-        [t.status.heartbeat, health.lastReconciledAt === '' ? undefined : f.time(health.lastReconciledAt)],
+        [t.status.same, isCompared ? yes(health.tipMatch) : badge('stale', t.status.unknown)],
+        [t.status.heartbeat, condition.comparedAt && f.time(condition.comparedAt)],
         [t.status.clients, f.number(health.wsClients)],
       ])}
       ${

@@ -43,7 +43,7 @@ function stateOf(reached: boolean | undefined, nodeHeight?: number): State {
       tipHash: TIP,
     })
   state.mempoolLoaded()
-  if (nodeHeight !== undefined) state.nodeSeen = { timeMs: 1, nodeHeight }
+  if (nodeHeight !== undefined) state.nodeSeen = { timeMs: 1, pollIntervalMs: 1_000, nodeHeight }
   return state
 }
 
@@ -98,7 +98,7 @@ describe('an index that is asked for an object that it does not have', () => {
   it('uses the newest heartbeat, applied or not', () => {
     const state = new State()
     expect(state.nodeHeight).toBeUndefined()
-    state.nodeSeen = { timeMs: 5, nodeHeight: 50 }
+    state.nodeSeen = { timeMs: 5, pollIntervalMs: 1_000, nodeHeight: 50 }
     expect(state.nodeHeight).toBe(50)
     const applied = { nodeHash: '', pollIntervalMs: 1000, appliedMs: 0 }
     state.heartbeat = { ...applied, timeMs: 4, nodeHeight: 40 }
@@ -240,14 +240,14 @@ describe('an explorer of an index that does not have the requested object', () =
     const etag = level.headers.get('etag') ?? ''
     expect(level).toMatchObject({ status: 200, body: { items: [], total: 0 } })
     expect((await get(path, { 'if-none-match': etag })).status).toBe(304)
-    state.nodeSeen = { timeMs: 2, nodeHeight: HEIGHT + 7 }
+    state.nodeSeen = { timeMs: 2, pollIntervalMs: 1_000, nodeHeight: HEIGHT + 7 }
     const behind = await get(path, { 'if-none-match': etag })
     expect(behind).toMatchObject({ status: 503, height: HEIGHT, tip: TIP })
     expect(behind.headers.get('cache-control')).toBe('no-store')
     expect(behind.headers.get('etag')).toBeNull()
     expect(Number(behind.headers.get('retry-after'))).toBeGreaterThan(0)
     expect(behind.headers.get('access-control-expose-headers')).toContain('retry-after')
-    state.nodeSeen = { timeMs: 3, nodeHeight: HEIGHT + 6 }
+    state.nodeSeen = { timeMs: 3, pollIntervalMs: 1_000, nodeHeight: HEIGHT + 6 }
     expect(await get(path)).toMatchObject({ status: 200, body: { items: [] } })
   })
 
@@ -299,9 +299,9 @@ describe('gRPC for an index that is behind', () => {
     const unknown = (await ask()) as RpcError
     expect(unknown).toMatchObject({ ...syncing, trailers: { ...reported, 'retry-after-ms': '5000' } })
     expect(unknown.trailers).not.toHaveProperty('node-height')
-    state.nodeSeen = { timeMs: 1, nodeHeight: HEIGHT + 1 }
+    state.nodeSeen = { timeMs: 1, pollIntervalMs: 1_000, nodeHeight: HEIGHT + 1 }
     expect(await ask()).toMatchObject({ ...syncing, trailers: { ...reported, 'node-height': '101' } })
-    state.nodeSeen = { timeMs: 2, nodeHeight: HEIGHT }
+    state.nodeSeen = { timeMs: 2, pollIntervalMs: 1_000, nodeHeight: HEIGHT }
     if (method === 'address') expect(await ask()).toMatchObject({ status: Code.NOT_FOUND })
     else expect((await client.addressUtxos(request)).items).toEqual([])
   })

@@ -95,7 +95,7 @@ describe('the Esplora API of an index that does not have what is requested', () 
     else
       state.adopt({ ...NO_CHAIN, view, position: 7, network: BITCOIN_REGTEST, height: HEIGHT, tipHash: TIP })
     state.mempoolLoaded()
-    state.nodeSeen = { timeMs: 1, nodeHeight }
+    state.nodeSeen = { pollIntervalMs: 1_000, timeMs: 1, nodeHeight }
     const pages = (core: Parameters<typeof esploraFace>[0]) =>
       esploraFace(core, new ReadAnswers(core.reader, undefined, 'esplora '))
     bare = await startBare({ state, tables: NOTHING, pages })

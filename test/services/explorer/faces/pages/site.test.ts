@@ -8,7 +8,7 @@ import type { OpenApi } from '../../../../../services/explorer/faces/pages/views
 import { Site } from '../../../../../services/explorer/faces/pages/site.js'
 import { NO_CHAIN, State } from '../../../../../services/explorer/core/state/state.js'
 import { RateLimit } from '../../../../../services/access/rate-limit.js'
-import { type BareServer, sendRaw, startBare } from '../../bare-server.js'
+import { type BareServer, CALM, sendRaw, startBare } from '../../bare-server.js'
 
 const HEALTH = {
   status: 'ok',
@@ -38,8 +38,10 @@ async function startSite(parts: Parameters<typeof startBare>[0] = {}): Promise<B
     pages: ({ reader }) =>
       new Site({
         assets: loadAssets(),
+        condition: () => CALM,
         status: {
           health: () => HEALTH,
+          condition: () => CALM,
           lags: () => Promise.resolve([{ topic: 'chain', consumer: HOSTILE, lag: 3 }]),
           nodeGaps: () => ['getblockchaininfo has no headers: the <progress> is that of its blocks'],
           ports: new Map([['Electrum', 50_001]]),

@@ -19,14 +19,6 @@ export const chain: typeof english = {
     mempool: 'Mempool',
     quantum: 'Dilithium-Transaktionen',
     empty: 'Keine unbestätigten Transaktionen.',
-    stalled: (time) =>
-      `Der Index hat seit ${time} nichts vom Knoten empfangen. Was Sie sehen, kann veraltet sein.`,
-    syncing: (indexed, node) =>
-      `Der Index ist bei Block ${indexed}, der Knoten bei ${node}. Neuere Blöcke folgen gleich.`,
-    nodeSyncing: (indexed, headers) =>
-      `Der Knoten lädt die Kette noch. Der Index hat ${indexed} von mindestens ${headers} Blöcken und folgt ihm.`,
-    mismatch:
-      'Der neueste Block ist ein anderer als der des Knotens. Wahrscheinlich wird gerade eine Reorganisation übernommen.',
   },
   block: {
     title: (height) => `Block ${height}`,

@@ -38,11 +38,31 @@ export const frame: typeof english = {
     skip: 'Zum Inhalt',
     language: 'English',
   },
-  live: {
-    live: 'Live',
-    lost: 'Verbindung unterbrochen. Sie wird neu aufgebaut …',
-    updated: 'Aktualisiert',
-    fresh: 'Neu: {count}',
+  live: { live: 'Live', lost: 'Verbindung unterbrochen. Sie wird neu aufgebaut …', fresh: 'Neu: {count}' },
+  condition: {
+    block: (height) => `Block ${height}`,
+    equal: 'gleicht dem Knoten',
+    compared: 'zuletzt mit dem Knoten verglichen {time}',
+    neverCompared: 'noch nicht mit dem Knoten verglichen',
+    audited: 'geprüft {time}, keine Abweichung',
+    auditedWith: (differences) => `geprüft {time}, ${n(differences, 'Abweichung', 'Abweichungen')}`,
+    notAudited: 'noch nicht geprüft',
+    troubles: {
+      starting: () => 'Der Explorer liest seinen Zustand.',
+      database: () => 'Die Datenbank ist nicht erreichbar.',
+      materializer: () => 'Der Materializer steht still: Neue Blöcke werden nicht indiziert.',
+      log: () => 'Das Log ist nicht erreichbar oder beschädigt: Nichts Neues kommt an.',
+      node: () => 'Der Knoten ist nicht erreichbar: Nichts Neues kommt an.',
+      poller: () => 'Der Poller steht still: Vom Knoten kommt nichts Neues an.',
+      source: () => 'Vom Knoten kommt nichts Neues an.',
+      syncing: ({ indexed, node }) => `Der Index folgt: Er ist bei Block ${indexed}, der Knoten bei ${node}.`,
+      node_syncing: ({ indexed, node }) =>
+        `Der Knoten lädt die Kette noch: ${indexed} von mindestens ${node} Blöcken sind indiziert.`,
+      mismatch: () =>
+        'Der neueste Block ist ein anderer als der des Knotens: Wahrscheinlich wird eine Reorganisation übernommen.',
+      differences: ({ differences }) =>
+        `Die Prüfung fand ${n(differences, 'Abweichung', 'Abweichungen')} zwischen Index und Knoten.`,
+    },
   },
   site: {
     name: 'Headwater',

@@ -18,13 +18,6 @@ export const chain = {
     mempool: 'Mempool',
     quantum: 'Dilithium transactions',
     empty: 'No unconfirmed transactions.',
-    stalled: (time: string) =>
-      `The index has received nothing from the node since ${time}. What you see may be out of date.`,
-    syncing: (indexed: string, node: string) =>
-      `The index is at block ${indexed}, the node at ${node}. Newer blocks follow in a moment.`,
-    nodeSyncing: (indexed: string, headers: string) =>
-      `The node still downloads the chain. The index has ${indexed} of at least ${headers} blocks, and follows.`,
-    mismatch: 'The newest block differs from the node’s. A reorganisation is probably being indexed.',
   },
   block: {
     title: (height: string) => `Block ${height}`,

@@ -1,6 +1,13 @@
 import { ENGLISH } from '../../../../../design/bar.js'
 import { n } from './grammar.js'
 
+/** The figures of a trouble, as they are shown. */
+interface Figures {
+  readonly indexed: string
+  readonly node: string
+  readonly differences: string
+}
+
 /** Words of the frame of all pages, and words that several pages use, in English. */
 export const frame = {
   lang: 'en',
@@ -29,7 +36,33 @@ export const frame = {
     skip: 'Skip to the content',
     language: 'Deutsch',
   },
-  live: { live: 'Live', lost: 'Connection lost. Reconnecting …', updated: 'Updated', fresh: 'New: {count}' },
+  live: { live: 'Live', lost: 'Connection lost. Reconnecting …', fresh: 'New: {count}' },
+  condition: {
+    block: (height: string) => `Block ${height}`,
+    equal: 'equals the node',
+    // The place of a time is marked.
+    compared: 'last compared with the node {time}',
+    neverCompared: 'not compared with the node yet',
+    audited: 'audited {time}, no difference',
+    auditedWith: (differences: string) => `audited {time}, ${n(differences, 'difference', 'differences')}`,
+    notAudited: 'not audited yet',
+    troubles: {
+      starting: () => 'The explorer is reading its state.',
+      database: () => 'The database is unreachable.',
+      materializer: () => 'The materializer is stuck: no new blocks are indexed.',
+      log: () => 'The log is unreachable or damaged: nothing new arrives.',
+      node: () => 'The node is unreachable: nothing new arrives.',
+      poller: () => 'The poller is stuck: nothing new arrives from the node.',
+      source: () => 'Nothing new arrives from the node.',
+      syncing: ({ indexed, node }: Figures) =>
+        `The index follows: it is at block ${indexed}, the node at ${node}.`,
+      node_syncing: ({ indexed, node }: Figures) =>
+        `The node still downloads the chain: ${indexed} of at least ${node} blocks are indexed.`,
+      mismatch: () => 'The newest block differs from the node’s: probably a reorganisation is being indexed.',
+      differences: ({ differences }: Figures) =>
+        `The audit found ${n(differences, 'difference', 'differences')} between index and node.`,
+    },
+  },
   site: {
     name: 'Headwater',
     about: (chain: string) =>

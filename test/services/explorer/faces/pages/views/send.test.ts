@@ -16,6 +16,7 @@ import { NO_CHAIN } from '../../../../../../services/explorer/core/state/state.j
 import { Cancellation } from '../../../../../../services/explorer/core/tables/cancellation.js'
 import { loadAssets } from '../../../../../../services/explorer/faces/pages/assets.js'
 import { send } from '../../../../../../services/explorer/faces/pages/views/send.js'
+import { CALM } from '../../../bare-server.js'
 
 const SCRIPT = Buffer.from(`0014${'ab'.repeat(20)}`, 'hex')
 
@@ -71,7 +72,10 @@ async function pageOf(commands: Commands | undefined, args: { hex?: string; act?
     relayFees: undefined,
     ofHead: () => Promise.resolve({ items: [] }),
   } as unknown as ReadContext
-  const made = await send(commands)(loadAssets()).resolve(context, { ...args, locale: 'en-GB' } as never)
+  const made = await send(commands)({ assets: loadAssets(), condition: () => CALM }).resolve(context, {
+    ...args,
+    locale: 'en-GB',
+  } as never)
   return (made as Html).text
 }
 

@@ -20,6 +20,8 @@ import { Validity } from '../../../../../../services/explorer/core/reads/validit
 import { NO_CHAIN } from '../../../../../../services/explorer/core/state/state.js'
 import type { Html } from '../../../../../../services/design/html.js'
 
+import { CALM } from '../../../bare-server.js'
+
 const HOSTILE = '</title><script>hack()</script><img src=x onerror="hack()">\' & "'
 const NONE = Buffer.alloc(0)
 const P2TR = Buffer.from(`5120${'44'.repeat(32)}`, 'hex')
@@ -83,7 +85,11 @@ async function pageOf(
   const definitions = { labels }
   const sources = { chain, validity, size, mempool, projections, dropped, definitions }
   const context = sources as unknown as ReadContext
-  const made = await transaction(loadAssets()).resolve(context, { txid, page, locale: 'en-GB' } as never)
+  const made = await transaction({ assets: loadAssets(), condition: () => CALM }).resolve(context, {
+    txid,
+    page,
+    locale: 'en-GB',
+  } as never)
   return { text: (made as Html).text, validity }
 }
 
@@ -115,7 +121,7 @@ describe('the page of a transaction', () => {
     const { text, validity } = await pageOf(own, [own, higher, lower, equal])
     expect(text).toContain('2 of 4 unconfirmed transactions')
     expect(text).toContain(`${String(higher.vsize)} vB pay more`)
-    expect([...validity.objects].sort()).toEqual([own.txid, 'head', 'mempool'].sort())
+    expect([...validity.objects].sort()).toEqual([own.txid, 'condition', 'head', 'mempool'].sort())
     expect(validity.finalHeight).toBe(Number.POSITIVE_INFINITY)
   })
 
