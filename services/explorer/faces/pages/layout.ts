@@ -1,7 +1,7 @@
 import { bar, searchDialog } from '../../../design/bar.js'
 import { html, type Html, scripts } from '../../../design/html.js'
 import { icon } from '../../../design/icons.js'
-import { type Network, titleOf } from '../../../../pipelines/chain/networks.js'
+import { type Coin, type Network, titleOf } from '../../../../pipelines/chain/networks.js'
 import type { Condition } from '../../core/health/condition.js'
 import type { Channel } from '../../core/feed/streams.js'
 import type { ChainState } from '../../core/state/state.js'
@@ -75,10 +75,7 @@ export function layout(content: Shown, frame: Frame): Html {
   const words = t.bar
   const fixed = fixedParts(language, path, assets.at)
   return html`<!doctype html>
-    <html
-      lang="${locale}"
-      ${chain.network === undefined ? undefined : html` data-coin="${chain.network.coin.unit}" data-base="${chain.network.coin.baseUnit}"`}
-    >
+    <html lang="${locale}">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
@@ -95,7 +92,7 @@ export function layout(content: Shown, frame: Frame): Html {
       </head>
       <body>
         <a class="skip" href="#:content">${t.nav.skip}</a>
-        ${bar({ home: to('/'), name: t.site.name, note: chain.network?.isTest === true ? titleOf(chain.network) : undefined, links: fixed.navigation, actions: actions(t, { coin: chain.network?.coin.unit, docs: assets.at(DOCS), url: to(path, other), language: other }), words })}
+        ${bar({ home: to('/'), name: t.site.name, note: chain.network?.isTest === true ? titleOf(chain.network) : undefined, links: fixed.navigation, actions: actions(t, { coin: chain.network?.coin, docs: assets.at(DOCS), url: to(path, other), language: other }), words })}
         <main id=":content" tabindex="-1" ${feedOf(content, frame, t)}>${body}</main>
         <p class="announcements hidden" role="status"></p>
         <footer class="foot">
@@ -186,12 +183,12 @@ interface Actions {
   /** The URL of the page in the other language. */
   readonly url: string
   readonly language: Language
-  /** The unit of amounts; undefined before the chain is known. */
-  readonly coin: string | undefined
+  /** The units of amounts; undefined before the chain is known. */
+  readonly coin: Coin | undefined
 }
 
 const actions = (t: Messages, { docs, url, language, coin }: Actions): Html =>
-  html`${coin === undefined ? undefined : html`<button class="icon units" type="button" data-name="${t.nav.unit}" hidden>${coin}</button>`}<a
+  html`${coin === undefined ? undefined : html`<button class="icon units" type="button" data-name="${t.nav.unit}" data-coin="${coin.unit}" data-base="${coin.baseUnit}" hidden>${coin.unit}</button>`}<a
       class="site"
       href="${docs}"
       >${icon('book')}<span>${t.nav.docs}</span></a

@@ -1,4 +1,6 @@
-const { coin = '', base = '' } = document.documentElement.dataset
+/** The switch; null before the explorer knows its chain. */
+const button = document.querySelector<HTMLButtonElement>('button.units')
+const { coin = '', base = '', name = '' } = button?.dataset ?? {}
 const NUMBER = new Intl.NumberFormat(document.documentElement.lang)
 const SHORT = new Intl.NumberFormat(document.documentElement.lang, { notation: 'compact' })
 const BASE_PER_COIN = 1e8
@@ -45,16 +47,15 @@ const shortInBase = (element: Element): string =>
 
 /** Makes the switch of the unit work, and copies an amount that is selected alone as a plain number. */
 export function startUnits(): void {
-  const button = document.querySelector<HTMLButtonElement>('button.units')
   if (button === null) return
-  const name = (): void => {
+  const label = (): void => {
     const unit = isBase() ? base : coin
     button.textContent = unit
-    button.title = `${button.dataset['name'] ?? ''}: ${unit}`
+    button.title = `${name}: ${unit}`
     button.setAttribute('aria-label', button.title)
   }
   const change = (): void => {
-    name()
+    label()
     showUnits(document)
   }
   button.addEventListener('click', () => {
@@ -63,7 +64,7 @@ export function startUnits(): void {
     change()
   })
   button.hidden = false
-  name()
+  label()
   // Another tab has changed it.
   addEventListener('storage', ({ key }) => {
     if (key === KEY) change()
