@@ -1,6 +1,8 @@
 import { expect } from 'vitest'
-import { amounts, type Browsing, digits, texts } from './browsing.js'
+import type { Page } from 'playwright-core'
+import { amounts, type Browsing, DESK, digits, texts } from './browsing.js'
 import type { Pipeline } from './pipeline.js'
+import { until } from './until.js'
 
 interface Transaction {
   readonly txid: string
@@ -63,6 +65,79 @@ export class PageFigures {
     expect(await page.locator('article.tx').evaluateAll((all) => all.map(({ id }) => id))).toEqual(
       items.map(({ txid }: { txid: string }) => `t-${txid}`),
     )
+    await this.browsing.done(page)
+  }
+
+  /** Compares the maps of a block and of the next one with the API. @param height of a block with few transactions. */
+  async ofMaps(height: number): Promise<void> {
+    const path = `/block/${String(height)}`
+    const cells = (page: Page) =>
+      page
+        .locator('.map a[href^="/tx/"]')
+        .evaluateAll((all) => all.map((each) => each.getAttribute('href')!.slice(4)))
+    const { items } = (await this.pipeline.get(`${path}/summary`)).body
+    const { items: txs } = (await this.pipeline.get(`${path}/txs?limit=100`)).body
+    const briefOf = ({ txid, fee, vsize, is_dilithium }: Record<string, unknown>) => ({
+      txid,
+      fee,
+      vsize,
+      is_dilithium,
+    })
+    expect(items.map(briefOf)).toEqual(txs.map(briefOf))
+    for (const { txid, effective_fee_rate } of items.slice(1))
+      expect((await this.pipeline.get(`/tx/${txid}/cpfp`)).body.effective_fee_rate).toBe(effective_fee_rate)
+    const page = await this.browsing.open(path)
+    const large = items.slice(1).map(({ txid }: { txid: string }) => txid)
+    expect((await cells(page)).sort()).toEqual(large.sort())
+    await page.locator(`.map a[href="/tx/${large[0]}"]`).click()
+    expect(page.url()).toBe(`${this.pipeline.url}/tx/${large[0]}`)
+    await this.browsing.done(page)
+    const front = await this.browsing.open('/')
+    await front.locator('.cube.projected a').last().click()
+    expect(front.url()).toBe(`${this.pipeline.url}/mempool/block/1`)
+    const [next] = (await this.pipeline.get('/mempool/blocks')).body.items
+    const contents = (await this.pipeline.get('/mempool/blocks/txs')).body.items
+    expect(contents).toHaveLength(next.txCount)
+    expect(contents.reduce((sum: number, { vsize }: { vsize: number }) => sum + vsize, 0)).toBe(
+      next.totalVsize,
+    )
+    expect((await cells(front)).sort()).toEqual(contents.map(({ txid }: { txid: string }) => txid).sort())
+    await this.browsing.done(front)
+    expect((await this.pipeline.get('/mempool/blocks/txs?block=30')).body).toEqual({ block: 30, items: [] })
+    expect(await (await fetch(`${this.pipeline.url}/mempool/block/30`)).text()).toContain(
+      'The mempool fills fewer blocks.',
+    )
+  }
+
+  /** Compares the chart of the difficulty with the API, and moves its cursor. */
+  async ofCharts(): Promise<void> {
+    const { items } = (await this.pipeline.get('/mining/difficulty?windowMinutes=10080')).body
+    const expected = items.map(({ difficulty }: { difficulty: string }) => difficulty)
+    const csv = await (await fetch(`${this.pipeline.url}/charts/difficulty.csv?range=week`)).text()
+    expect(
+      csv
+        .trim()
+        .split('\n')
+        .slice(1)
+        .map((line) => line.split(',')[1]),
+    ).toEqual(expected)
+    const pathOf = (page: Page) => page.locator('#chart-difficulty .line-0 >> nth=0').getAttribute('d')
+    const bare = await this.browsing.open('/mining', { ...DESK, javaScriptEnabled: false })
+    await bare.locator('.spans a', { hasText: 'Week' }).click()
+    expect(bare.url()).toBe(`${this.pipeline.url}/mining?range=week#spans`)
+    const drawn = await pathOf(bare)
+    expect(drawn?.split('L')).toHaveLength(items.length)
+    await bare.context().close()
+    const page = await this.browsing.open('/mining?range=week')
+    expect(await pathOf(page)).toBe(drawn)
+    const shown = page.locator('#chart-difficulty tbody td:last-child data')
+    expect(await shown.evaluateAll((all) => all.map((each) => each.getAttribute('value')))).toEqual(expected)
+    const height = page.locator('#chart-difficulty .legend dd').first().locator('data')
+    await page.locator('#chart-difficulty .figures').hover({ position: { x: 1, y: 100 } })
+    await until('the first block is shown', async () => (await height.getAttribute('value')) === '0')
+    await page.locator('#chart-difficulty .figures').press('ArrowRight')
+    expect(await height.getAttribute('value')).toBe('1')
+    expect(await page.locator('#chart-difficulty .figures').getAttribute('aria-valuetext')).toMatch(/^1, \d/)
     await this.browsing.done(page)
   }
 

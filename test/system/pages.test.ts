@@ -104,6 +104,7 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the explorer in Chromium',
       `/address/${labelled}`,
       `/address/${labelled}?show=utxos`,
       '/mempool',
+      '/mempool/block/1',
       '/mining',
       '/supply',
       '/quantum',
@@ -159,36 +160,11 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the explorer in Chromium',
     await figures.ofChain()
   })
 
-  it('draw charts of the figures in their tables, which are those of the API and the CSV, with and without JavaScript', async () => {
-    const { items } = (await pipeline.get('/mining/difficulty?windowMinutes=10080')).body
-    const expected = items.map(({ difficulty }: { difficulty: string }) => difficulty)
-    const csv = await (await fetch(`${pipeline.url}/charts/difficulty.csv?range=week`)).text()
-    expect(
-      csv
-        .trim()
-        .split('\n')
-        .slice(1)
-        .map((line) => line.split(',')[1]),
-    ).toEqual(expected)
-    const pathOf = (page: Page) => page.locator('#chart-difficulty .line-0 >> nth=0').getAttribute('d')
-    const bare = await open('/mining', { ...DESK, javaScriptEnabled: false })
-    await bare.locator('.spans a', { hasText: 'Week' }).click()
-    expect(bare.url()).toBe(`${pipeline.url}/mining?range=week#spans`)
-    const drawn = await pathOf(bare)
-    expect(drawn?.split('L')).toHaveLength(items.length)
-    await bare.context().close()
-    const page = await open('/mining?range=week')
-    expect(await pathOf(page)).toBe(drawn)
-    const shown = page.locator('#chart-difficulty tbody td:last-child data')
-    expect(await shown.evaluateAll((all) => all.map((each) => each.getAttribute('value')))).toEqual(expected)
-    const height = page.locator('#chart-difficulty .legend dd').first().locator('data')
-    await page.locator('#chart-difficulty .figures').hover({ position: { x: 1, y: 100 } })
-    await until('the first block is shown', async () => (await height.getAttribute('value')) === '0')
-    await page.locator('#chart-difficulty .figures').press('ArrowRight')
-    expect(await height.getAttribute('value')).toBe('1')
-    expect(await page.locator('#chart-difficulty .figures').getAttribute('aria-valuetext')).toMatch(/^1, \d/)
-    await done(page)
-  })
+  it('have maps of mined and projected blocks, whose cells are the transactions of the API', () =>
+    figures.ofMaps(30))
+
+  it('draw charts of the figures in their tables, which are those of the API and the CSV, with and without JavaScript', () =>
+    figures.ofCharts())
 
   it('copy an address whole though it is cut off, say so, and lead along a coin in both directions', async () => {
     const page = await open(`/tx/${spent}`)

@@ -246,6 +246,30 @@ export interface BlockStatistics {
   utxo_size_increase: number
 }
 
+export interface BlockSummary {
+  /** 64 hexadecimal characters. */
+  hash: string
+  /** Height of the block. */
+  height: number
+  /** False for a block that a reorganisation replaced. */
+  canonical: boolean
+  /** Its transactions, in its order; the first one is the coinbase. */
+  items: BriefTransaction[]
+}
+
+export interface BriefTransaction {
+  /** 64 hexadecimal characters. */
+  txid: string
+  /** Base units, decimal. */
+  fee: string
+  /** Virtual bytes. */
+  vsize: number
+  /** Fee rate of the package with which a miner would take it, base units per virtual byte, decimal. */
+  effective_fee_rate: string
+  /** Whether it spends with a Dilithium signature. */
+  is_dilithium: boolean
+}
+
 export interface ExpectedBlockDetails {
   /** 64 hexadecimal characters. */
   hash: string
@@ -1056,6 +1080,13 @@ export interface ExpectedBlock {
   match_percent: string | null
 }
 
+export interface ProjectedBlockSummary {
+  /** Number of the block, 1 for the next one. */
+  block: number
+  /** Its transactions, each after the ones that it spends from; empty if the mempool fills fewer blocks. */
+  items: BriefTransaction[]
+}
+
 export interface MempoolHistory {
   /** Minute, hour or day. */
   interval: string
@@ -1475,6 +1506,14 @@ export interface Reads {
       heightOrHash: string
     }
     answer: BlockStatistics
+  }
+  /** All transactions of a block in brief: size, fee and effective fee rate. */
+  blockSummary: {
+    arguments: {
+      /** Height or hash of the block: a block height or a hash of 64 hexadecimal characters. */
+      heightOrHash: string
+    }
+    answer: BlockSummary
   }
   /** The block that was expected from the mempool just before a block, and how the block differs from it. */
   expectedBlock: {
@@ -1908,6 +1947,14 @@ export interface Reads {
       limit: number
     }
   }
+  /** All transactions of a block that miners would build from the mempool now, in brief. */
+  projectedBlock: {
+    arguments: {
+      /** Number of the block, 1 for the next one: an integer from 1 to 30; default: 1. */
+      block?: number
+    }
+    answer: ProjectedBlockSummary
+  }
   /** Size, fees and fee rates of the mempool at the end of each minute, hour or day, oldest first. */
   mempoolHistory: {
     arguments: {
@@ -2134,6 +2181,7 @@ export const READS: Readonly<Record<keyof Reads, string>> = {
   block: '/block/:heightOrHash',
   blockTransactions: '/block/:heightOrHash/txs?page',
   blockStats: '/block/:heightOrHash/stats',
+  blockSummary: '/block/:heightOrHash/summary',
   expectedBlock: '/block/:heightOrHash/expected',
   transaction: '/tx/:txid',
   transactionHex: '/tx/:txid/hex',
@@ -2169,6 +2217,7 @@ export const READS: Readonly<Record<keyof Reads, string>> = {
   mempoolReplacements: '/mempool/replacements',
   mempoolBlocks: '/mempool/blocks',
   expectedBlocks: '/mempool/blocks/expected',
+  projectedBlock: '/mempool/blocks/txs',
   mempoolHistory: '/mempool/history',
   recommendedFees: '/fees/recommended',
   feeHistory: '/fees/history',

@@ -7,6 +7,7 @@ import { label, labels } from './addresses/labels.js'
 import { feeHistory } from './chain/fee-history.js'
 import { mempoolBlocks, recommendedFees } from './mempool/fees.js'
 import { reorgs } from './chain/reorgs.js'
+import { blockSummary, projectedBlock } from './mempool/block-contents.js'
 import { expectedBlock, expectedBlocks } from './mempool/expected-blocks.js'
 import { mempoolHistory } from './mempool/history.js'
 import { mempoolSummary, mempoolTransactions, mempoolTxids } from './mempool/mempool.js'
@@ -52,6 +53,7 @@ export const READS: readonly Read[] = [
   block,
   blockTransactions,
   blockStatistics,
+  blockSummary,
   expectedBlock,
   transaction,
   transactionHex,
@@ -87,6 +89,7 @@ export const READS: readonly Read[] = [
   mempoolReplacements,
   mempoolBlocks,
   expectedBlocks,
+  projectedBlock,
   mempoolHistory,
   recommendedFees,
   feeHistory,

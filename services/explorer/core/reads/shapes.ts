@@ -32,6 +32,7 @@ import { departureFields } from './mempool/replacement-shapes.js'
 
 export * from './feed-shapes.js'
 export * from './figure-shapes.js'
+export * from './mempool/content-shapes.js'
 export * from './mempool/history-shapes.js'
 export * from './wallet/shapes.js'
 export {

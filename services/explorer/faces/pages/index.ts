@@ -14,6 +14,7 @@ import { mining } from './views/mining.js'
 import { opReturns } from './views/lists/op-returns.js'
 import { replaced } from './views/replaced.js'
 import { replacements } from './views/lists/replacements.js'
+import { projected } from './views/projected.js'
 import { quantum } from './views/quantum.js'
 import { reorgs } from './views/lists/reorgs.js'
 import { send } from './views/send.js'
@@ -55,6 +56,7 @@ export function pagesOf(sources: PageSources): {
     replaced,
     address,
     mempool,
+    projected,
     replacements,
     mining,
     supply,

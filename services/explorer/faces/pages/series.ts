@@ -9,7 +9,8 @@ import { exposureHistory } from '../../core/reads/statistics/exposure.js'
 import { dailyStats, dilithiumHistory } from '../../core/reads/statistics/statistics.js'
 import type { SampleStep } from '../../../../pipelines/tables/mempool/history.js'
 import { mempoolHistory } from '../../core/reads/mempool/history.js'
-import type { Chart, Point } from './components/chart.js'
+import type { Chart, Point } from './components/charts/chart.js'
+import { bandNames, SHOWN_BANDS } from './components/charts/rate-bands.js'
 import { declareText, type PageContext } from './page.js'
 
 /** Time spans of charts, in days, up to now. */
@@ -145,8 +146,6 @@ export async function balances(page: PageContext, range: Range, of: string): Pro
   }
 }
 
-/** The lower edges of the bands of fee rates that the chart has, in base units per virtual byte; all are edges of the read. */
-const CHART_BANDS = ['0.00', '2.00', '5.00', '10.00', '20.00', '50.00', '100.00', '200.00']
 /** The samples of a span, and of how many one is shown: a sample is a state, not a sum. */
 const SAMPLING: Readonly<Record<Range, readonly [interval: SampleStep, count: number, every: number]>> = {
   day: ['minute', SAMPLES, 10],
@@ -158,13 +157,13 @@ const SAMPLING: Readonly<Record<Range, readonly [interval: SampleStep, count: nu
 
 /** Returns the size of the mempool by fee rate, at the end of minutes, hours or days. */
 export async function mempoolSizes(page: PageContext, range: Range): Promise<Chart> {
-  const { t, f, read } = page
+  const { t, read } = page
   const [interval, limit, every] = SAMPLING[range]
   const { items, bands } = await read(mempoolHistory, { interval, limit })
   // A short history is shown completely.
   const shown =
     items.length <= limit / every ? items : items.filter((_, at) => (items.length - 1 - at) % every === 0)
-  const edges = CHART_BANDS.map((band) => bands.indexOf(band))
+  const edges = SHOWN_BANDS.map((band) => bands.indexOf(band))
   const points = shown.map(({ timestamp, vsizes }): Point => {
     const sums = edges.map((from, at) =>
       vsizes.slice(from, edges[at + 1]).reduce((sum, vsize) => sum + vsize, 0),
@@ -176,13 +175,7 @@ export async function mempoolSizes(page: PageContext, range: Range): Promise<Cha
     title: `${t.mempool.history}, vB`,
     x: t.words.time,
     points,
-    lines: CHART_BANDS.map((band, at) => {
-      const next = CHART_BANDS[at + 1]
-      const from = f.number(Number(band))
-      return f.rate(
-        next === undefined ? t.mempool.ratesFrom(from) : t.mempool.rates(from, f.number(Number(next))),
-      )
-    }),
+    lines: bandNames(page),
     isStacked: true,
     csv: csvOf(page, 'mempool', { range }),
   }

@@ -1,42 +1,24 @@
 import { Type } from '@sinclair/typebox'
 import { decodePrevouts } from '../../../../../pipelines/chain/prevout.js'
-import { packagesOf, type ProjectableTx } from '../../../../../pipelines/mempool/projection.js'
-import { parentsOf, projectable } from '../../../core/reads/mempool/transaction-package.js'
+import { packagesOf } from '../../../../../pipelines/mempool/projection.js'
+import { blockMembers } from '../../../core/reads/mempool/block-contents.js'
+import { parentsOf } from '../../../core/reads/mempool/transaction-package.js'
 import { declareRead, networkIn, NEVER, NotFound, type ReadContext } from '../../../core/reads/read.js'
-import { blockTxsIn, NO_WITNESS, storedOf, transactionAt } from '../../../core/tables/transactions.js'
 import { hashIn, text } from '../arguments.js'
 import { blockIn } from '../blocks.js'
 import { type StrippedTx, strippedConfirmed } from './stripped.js'
-
-/** The number of transactions that one lookup reads: their rows are in memory together. */
-const AT_ONCE = 500
-/** About the characters of a transaction of a list. */
-const CHARACTERS = 160
 
 const NOT_IN_BLOCK = 'Transaction not found in summary'
 
 /** Returns the transactions of a block of the chain, with their effective fee rates among those of the block. @throws NotFound. */
 async function summaryOf(context: ReadContext, hash: string): Promise<StrippedTx[]> {
-  const { tables, size } = context
   const network = networkIn(context)
-  const block = await blockIn(context, hash)
-  await size.reserve(CHARACTERS * block.txCount)
-  const located = await blockTxsIn(tables, block, 0, block.txCount - 1)
-  const members: { readonly tx: ProjectableTx; readonly body: Buffer; readonly prevouts: Buffer }[] = []
-  for (let from = 0; from < located.length; from += AT_ONCE) {
-    const some = located.slice(from, from + AT_ONCE)
-    const stored = await storedOf(tables, some, false)
-    for (const at of some) {
-      const row = await transactionAt(tables, at, stored, NO_WITNESS)
-      const { body, prevouts } = row
-      members.push({ tx: projectable(row, network), body, prevouts })
-    }
-  }
+  const members = await blockMembers(context, await blockIn(context, hash), network)
   const paying = members.slice(1).map(({ tx }) => tx)
   const packages = packagesOf(paying)
   const txids = new Set(paying.map(({ txid }) => txid))
   const spent = new Set(paying.flatMap(parentsOf))
-  return members.map(({ tx, body, prevouts }) =>
+  return members.map(({ tx, row: { body, prevouts } }) =>
     strippedConfirmed(
       tx,
       { body, coins: decodePrevouts(prevouts), network },

@@ -26,7 +26,7 @@ export function blockCard(page: PageContext, block: Block): Html {
 export function projectedCard(page: PageContext, block: Static<typeof ProjectedBlock>, index: number): Html {
   const { t, f, to } = page
   return html`<li class="cube projected">
-    <a href="${to('/mempool')}">
+    <a href="${to(`/mempool/block/${String(index + 1)}`)}">
       ${fill(fullness(page, block.totalWeight))}
       <strong>${index === 0 ? t.front.next : t.front.nextIn(f.number(index + 1))}</strong>
       <span>${f.rate(t.mempool.rates(f.number(block.minFeeRate), f.number(block.maxFeeRate)))}</span>

@@ -4,6 +4,9 @@ import type { PageContext } from '../page.js'
 import { facts, section, share, stat, stats, txLink } from './elements.js'
 import { table } from './table.js'
 
+/** The maximum number of missing and of added transactions that a page lists. */
+const SHOWN = 25
+
 type Difference = ExpectedBlockDetails['missing_txs'][number] | ExpectedBlockDetails['added_txs'][number]
 
 /** Returns a block beside the one that was expected from the mempool before it. */
@@ -25,8 +28,8 @@ export function expectedSection(page: PageContext, answer: ExpectedBlockDetails)
     [t.expected.added, sums(added)],
     [t.expected.observed, t.expected.secondsBefore(f.number(answer.observed_seconds_before))],
   ])}
-  ${differences(page, t.expected.missing, answer.missing_txs)}
-  ${differences(page, t.expected.added, answer.added_txs)}`
+  ${differences(page, t.expected.missing, answer.missing_txs.slice(0, SHOWN))}
+  ${differences(page, t.expected.added, answer.added_txs.slice(0, SHOWN))}`
   return section(t.expected.title, body)
 }
 

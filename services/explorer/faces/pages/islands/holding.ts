@@ -1,5 +1,5 @@
-/** Lists at whose beginning a live page adds entries. */
-const LIST = '.scroll, ol.cubes'
+/** Lists at whose beginning a live page adds entries, and maps. */
+const LIST = '.scroll, ol.cubes, .map'
 const ENTRY = 'tbody tr, .cube'
 /** The shortest time between two announcements for screen readers. */
 const ANNOUNCED_MS = 10_000

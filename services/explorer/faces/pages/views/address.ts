@@ -10,8 +10,8 @@ import { addressSummaries } from '../../../core/reads/addresses/summary.js'
 import { NotFound } from '../../../core/reads/read.js'
 import { multisigField, requestedScript } from '../../../core/reads/script.js'
 import type { AddressSummary } from '../../../core/reads/shapes.js'
-import { chart } from '../components/chart.js'
-import { spans } from '../components/spans.js'
+import { chart } from '../components/charts/chart.js'
+import { spans } from '../components/charts/spans.js'
 import {
   badge,
   blockLink,

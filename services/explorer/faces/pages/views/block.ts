@@ -4,8 +4,10 @@ import { heightOrHash, limit, page } from '../../../core/reads/arguments.js'
 import { block as blockRead, blockTransactions } from '../../../core/reads/chain/blocks.js'
 import { blockStatistics } from '../../../core/reads/chain/block-statistics.js'
 import { expectedBlock } from '../../../core/reads/mempool/expected-blocks.js'
+import { blockSummary } from '../../../core/reads/mempool/block-contents.js'
 import { NotFound } from '../../../core/reads/read.js'
 import type { Block, BlockStatistics } from '../../../core/reads/shapes.js'
+import { blockMap } from '../components/charts/block-map.js'
 import { fullness } from '../components/blocks.js'
 import {
   addressLink,
@@ -29,15 +31,23 @@ export const block = declarePage({
   path: '/block/:heightOrHash',
   args: { heightOrHash, page, limit: limit(25, 100) },
   async view(context, { heightOrHash: which, page, limit }) {
-    const { t, f, read, chain, validity } = context
+    const { t, f, to, read, chain, validity } = context
     // Confirmations, and the link to the next block.
     validity.dependsOn('head')
-    const [answer, figures, txs, comparison] = await Promise.all([
+    const [answer, figures, txs, contents, comparison] = await Promise.all([
       read(blockRead, { heightOrHash: which }),
       read(blockStatistics, { heightOrHash: which }),
       read(blockTransactions, { heightOrHash: which, page, limit }, CARD),
-      read(expectedBlock, { heightOrHash: which, limit: SHOWN_DIFFERENCES }).catch(whereKnown),
+      page > 1 ? undefined : read(blockSummary, { heightOrHash: which }),
+      read(expectedBlock, { heightOrHash: which, limit: MOST_DIFFERENCES }).catch(whereKnown),
     ])
+    const path = `/block/${which}${limit === 25 ? '' : `?limit=${String(limit)}`}`
+    const map =
+      contents &&
+      blockMap(context, contents.items.slice(1), {
+        added: new Set(comparison?.added_txs.map(({ txid }) => txid)),
+        all: `${to(path)}#transactions`,
+      })
     const title = t.block.title(f.number(answer.height))
     const confirmations = chain.height - answer.height + 1
     const body = html`<header class="top">
@@ -84,13 +94,15 @@ export const block = declarePage({
           [t.block.chainwork, html`<code>${answer.chainwork}</code>`],
         ])}
       </details>
+      ${map && section(t.map.title, map)}
       ${comparison === undefined ? undefined : expectedSection(context, comparison)}
+      <div id="transactions"></div>
       ${section(
         t.block.transactions(f.number(txs.total)),
         paged(
           context,
           txs,
-          `/block/${which}${limit === 25 ? '' : `?limit=${String(limit)}`}`,
+          path,
           txs.items.map((tx) => transactionCard(context, tx)),
         ),
       )}`
@@ -98,8 +110,8 @@ export const block = declarePage({
   },
 })
 
-/** The maximum number of missing and of added transactions that a page shows. */
-const SHOWN_DIFFERENCES = 25
+/** The maximum number of missing and of added transactions that the map marks. */
+const MOST_DIFFERENCES = 1_000
 
 /** Returns undefined for a block of which it is not known what was expected. @throws any other error. */
 function whereKnown(error: unknown): undefined {

@@ -5,8 +5,8 @@ import { mempoolSummary, mempoolTransactions } from '../../../core/reads/mempool
 import { feeHistogram, projectedCard } from '../components/blocks.js'
 import { empty, heading, section, stat, stats } from '../components/elements.js'
 import { mempoolTable } from '../components/transactions.js'
-import { chart } from '../components/chart.js'
-import { spans } from '../components/spans.js'
+import { chart } from '../components/charts/chart.js'
+import { spans } from '../components/charts/spans.js'
 import { declarePage } from '../page.js'
 import { mempoolSizes, rangeOf } from '../series.js'
 

@@ -30,6 +30,7 @@ const RANGES: Readonly<Record<string, Readonly<Record<string, Range>>>> = {
     offset: [0, 0, Number.MAX_SAFE_INTEGER],
   },
   '/mempool/blocks': { limit: [8, 1, 30] },
+  '/mempool/blocks/txs': { block: [1, 1, 30] },
   '/mempool/blocks/expected': { limit: [20, 1, 100] },
   '/mempool/history': { limit: [120, 1, 1_440] },
   '/block/:heightOrHash/expected': { limit: [100, 1, 1_000] },

@@ -169,6 +169,13 @@ export const transactions: typeof english = {
     largeShare: (percent) => `Die Gebühr ist ${percent} von allem, was sie ausgibt.`,
     largeRate: (times) => `Ihr Gebührensatz ist das ${times}-Fache des Satzes für den nächsten Block.`,
   },
+  map: {
+    title: 'Karte der Transaktionen',
+    projected: 'Was ein Miner jetzt aus dem Mempool machen könnte. Es ändert sich mit jeder Transaktion.',
+    fewer: 'Der Mempool füllt weniger Blöcke.',
+    about: 'Transaktionen nach Größe und Gebührensatz, die Liste enthält sie auch',
+    rest: (count) => n(count, 'kleinere Transaktion', 'kleinere Transaktionen'),
+  },
   mempool: {
     title: 'Mempool',
     about: 'Transaktionen, die auf einen Block warten.',

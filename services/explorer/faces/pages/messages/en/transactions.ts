@@ -165,6 +165,13 @@ export const transactions = {
     largeShare: (percent: string) => `The fee is ${percent} of all that it spends.`,
     largeRate: (times: string) => `Its fee rate is ${times} times that for the next block.`,
   },
+  map: {
+    title: 'Map of the transactions',
+    projected: 'What a miner could make of the mempool now. It changes with each transaction.',
+    fewer: 'The mempool fills fewer blocks.',
+    about: 'Transactions by size and fee rate, the list has them too',
+    rest: (count: string) => n(count, 'smaller transaction', 'smaller transactions'),
+  },
   mempool: {
     title: 'Mempool',
     about: 'Transactions that wait for a block.',

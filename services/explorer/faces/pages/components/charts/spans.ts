@@ -1,6 +1,6 @@
-import { html, type Html } from '../../../../design/html.js'
-import type { PageContext } from '../page.js'
-import { type Range, RANGES } from '../series.js'
+import { html, type Html } from '../../../../../design/html.js'
+import type { PageContext } from '../../page.js'
+import { type Range, RANGES } from '../../series.js'
 
 /**
  * Returns links to other time spans of the charts of a page.

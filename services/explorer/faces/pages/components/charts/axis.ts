@@ -1,4 +1,4 @@
-import type { Format } from '../format.js'
+import type { Format } from '../../format.js'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE

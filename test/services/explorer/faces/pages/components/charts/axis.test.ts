@@ -4,8 +4,8 @@ import {
   numberTicks,
   roundNumbers,
   timeTicks,
-} from '../../../../../../services/explorer/faces/pages/components/axis.js'
-import { Format } from '../../../../../../services/explorer/faces/pages/format.js'
+} from '../../../../../../../services/explorer/faces/pages/components/charts/axis.js'
+import { Format } from '../../../../../../../services/explorer/faces/pages/format.js'
 
 const f = new Format('en-GB')
 const at = (iso: string): number => Date.parse(iso)

@@ -4,10 +4,10 @@ import {
   chart,
   type Point,
   thinned,
-} from '../../../../../../services/explorer/faces/pages/components/chart.js'
-import { Format } from '../../../../../../services/explorer/faces/pages/format.js'
-import { MESSAGES } from '../../../../../../services/explorer/faces/pages/language.js'
-import type { PageContext } from '../../../../../../services/explorer/faces/pages/page.js'
+} from '../../../../../../../services/explorer/faces/pages/components/charts/chart.js'
+import { Format } from '../../../../../../../services/explorer/faces/pages/format.js'
+import { MESSAGES } from '../../../../../../../services/explorer/faces/pages/language.js'
+import type { PageContext } from '../../../../../../../services/explorer/faces/pages/page.js'
 
 const page = { t: MESSAGES.en, f: new Format('en-GB') } as PageContext
 const HEIGHT = 240

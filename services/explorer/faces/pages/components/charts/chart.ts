@@ -1,8 +1,8 @@
-import { html, type Html } from '../../../../design/html.js'
-import type { Format } from '../format.js'
-import type { PageContext } from '../page.js'
+import { html, type Html } from '../../../../../design/html.js'
+import type { Format } from '../../format.js'
+import type { PageContext } from '../../page.js'
 import { numberTicks, roundNumbers, roundStep, type Tick, timeTicks } from './axis.js'
-import { table } from './table.js'
+import { table } from '../table.js'
 
 /** A row of a series: a time (ISO 8601), a date (YYYY-MM-DD) or a number, and decimal figures. */
 export type Point = readonly [x: string | number, ...values: (string | number)[]]
