@@ -39,6 +39,23 @@ export function addressOf(script: Buffer, network: Network): string | undefined 
   }
 }
 
+/** The beginning of the addresses of a chain: the human-readable part, or the base58 version, which is the first byte. */
+export type AddressKind = { readonly hrp: string } | { readonly version: number }
+
+/** Returns the kind of an address of any chain; undefined for a text whose checksum is wrong, or that is no address. */
+export function addressKind(text: string): AddressKind | undefined {
+  for (const coder of [bech32, bech32m]) {
+    const decoded = coder.decodeUnsafe(text, BECH32_LIMIT)
+    if (decoded !== undefined) return { hrp: decoded.prefix }
+  }
+  try {
+    const [version, ...hash] = base58check.decode(text)
+    return version === undefined || hash.length !== 20 ? undefined : { version }
+  } catch {
+    return undefined
+  }
+}
+
 /** Returns whether a script has an address, without computing it. */
 export function hasAddress(script: Buffer, network: Network): boolean {
   return isTypeWithAddress(scriptType(script, network))

@@ -1,6 +1,4 @@
-import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer, type Server, type Socket, connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readFileSync } from 'node:fs'
@@ -12,7 +10,6 @@ import { amounts, Browsing, DESK, DESK_SIZE, PHONE } from '../harness/browsing.j
 import { CHROMIUM } from '../harness/chromium.js'
 import { PageFigures } from '../harness/page-figures.js'
 import { Pipeline } from '../harness/pipeline.js'
-import { until } from '../harness/until.js'
 import { IS_WHOLE } from '../harness/whole.js'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -22,39 +19,6 @@ const MAX_BYTES = 120_000
 const MAX_SCRIPT_BYTES = 40_000
 /** Paths of pages like another one: in a second language, or of another block. */
 const ALIKE = /^\/(?:block\/0|de|de\/tx\/\w+)$/
-
-/** Returns a port that forwards to another one until it is cut. */
-async function forwarder(
-  port: number,
-): Promise<{ url: string; cut(): void; heal(): Promise<void>; close(): void }> {
-  const sockets = new Set<Socket>()
-  let server: Server | undefined
-  let own = 0
-  const listen = async (): Promise<void> => {
-    server = createServer((client) => {
-      const target = connect(port, '127.0.0.1')
-      for (const socket of [client, target]) {
-        sockets.add(socket)
-        socket.on('error', () => undefined)
-        socket.on('close', () => {
-          sockets.delete(socket)
-          client.destroy()
-          target.destroy()
-        })
-      }
-      client.pipe(target).pipe(client)
-    })
-    server.listen(own, '127.0.0.1')
-    await once(server, 'listening')
-    own = (server.address() as { port: number }).port
-  }
-  await listen()
-  const cut = (): void => {
-    server?.close()
-    for (const socket of sockets) socket.destroy()
-  }
-  return { url: `http://127.0.0.1:${String(own)}`, cut, heal: listen, close: cut }
-}
 
 describe.skipIf(CHROMIUM === undefined)('the pages of the explorer in Chromium', () => {
   let node: Simnode
@@ -278,26 +242,6 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the explorer in Chromium',
     await done(page)
   })
 
-  it('name in their foot the stage that is stuck, and that they equal the node as soon as they do', async () => {
-    // Nothing polls the node here, unless a test does.
-    const condition = async () => (await fetch(`${pipeline.url}/_explorer/condition`)).text()
-    await until('the poller is stuck', async () => (await condition()).includes('The poller is stuck'))
-    const page = await open('/block/30')
-    await isLive(page)
-    await page.locator('.feed[data-level=stale] [role=status]', { hasText: 'The poller is stuck' }).waitFor()
-    await page.waitForTimeout(1_000)
-    node.simulation.mine({ blocks: 1 })
-    await level()
-    const foot = page.locator('.feed[data-level=good]', { hasText: 'equals the node' })
-    await foot.waitFor()
-    const { height, time } = node.chain.tip
-    expect(await foot.locator('[role=status]').textContent()).toBe('Live')
-    expect(await foot.locator('a').getAttribute('href')).toBe(`/block/${String(height)}`)
-    const shown = await foot.locator('time').first().getAttribute('datetime')
-    expect(Date.parse(shown ?? '')).toBe(time * 1000)
-    await done(page)
-  })
-
   it('show a reorganisation without a reload: the block is marked, with a link to the one that replaced it', async () => {
     node.simulation.mine({ blocks: 2 })
     await level()
@@ -359,24 +303,6 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the explorer in Chromium',
       const rows = /<tr id="|class="tx" id="|<ol class="coins">/
       expect(await pageOf(last), last).toMatch(rows)
       expect(beyond.slice(beyond.indexOf('<main'))).not.toMatch(rows)
-    }
-  })
-
-  it('say that the connection is lost, and show what was missed when it is back', async () => {
-    const proxy = await forwarder(Number(new URL(pipeline.url).port))
-    try {
-      const page = await open('/', DESK, proxy.url)
-      await isLive(page)
-      proxy.cut()
-      await page.locator('.feed[data-state=lost]').waitFor()
-      node.simulation.mine({ blocks: 1 })
-      await level()
-      await proxy.heal()
-      await isLive(page)
-      await page.locator(`[data-key="b-${node.chain.tip.hash}"]`).waitFor()
-      await done(page)
-    } finally {
-      proxy.close()
     }
   })
 

@@ -5,7 +5,9 @@ import type { ChainState } from '../../core/state/state.js'
 import type { Assets } from './assets.js'
 import { heading, searchForm } from './components/elements.js'
 import { inLanguage, MESSAGES } from './language.js'
+import type { Format } from './format.js'
 import { layout } from './layout.js'
+import type { Messages } from './messages/en/index.js'
 import { formatOf, languageOfLocale, type Locale } from './locales.js'
 import { explain } from './query.js'
 
@@ -28,7 +30,7 @@ export function errorPage(failure: Failure, page: ErrorPage): Html {
   const language = languageOfLocale(locale)
   const t = MESSAGES[language]
   const f = formatOf(locale, chain.network)
-  const { title, text, passes, links = [] } = wordsOf(failure, { locale, path, chain })
+  const { title, text, passes, links = [], awaited } = wordsOf(failure, { locale, path, chain })
   const retryMs = failure.retryMs ?? RETRY * 1000
   const retrySeconds = passes ? Math.min(MAX_RETRY, Math.ceil(retryMs / 1000)) : undefined
   const body = html`<div class="failure">
@@ -46,7 +48,8 @@ export function errorPage(failure: Failure, page: ErrorPage): Html {
       >
     </p>
   </div>`
-  return layout({ title, body }, { ...page, retrySeconds })
+  const following = awaited === undefined ? {} : { channels: ['mempool' as const], awaited }
+  return layout({ title, body, ...following }, { ...page, retrySeconds })
 }
 
 interface Words {
@@ -54,12 +57,14 @@ interface Words {
   readonly text: string
   /** True if the request may succeed later. */
   readonly passes: boolean
+  /** The transaction that may appear. */
+  readonly awaited?: string
   /** Links to pages with more, by their path in the first language. */
   readonly links?: readonly { readonly path: string; readonly text: string }[]
 }
 
 function wordsOf(
-  { code, details, retryMs = 1000 }: Failure,
+  { code, message, details, retryMs = 1000 }: Failure,
   { locale, path, chain }: Pick<ErrorPage, 'locale' | 'path' | 'chain'>,
 ): Words {
   const t = MESSAGES[languageOfLocale(locale)]
@@ -82,11 +87,22 @@ function wordsOf(
           links,
         }
       }
-      return { title: e.notFound, text: missing(kind), passes: kind === 'tx' }
+      return {
+        title: e.notFound,
+        text: missing(kind),
+        passes: false,
+        ...(kind === 'tx' ? { awaited: query } : {}),
+      }
     }
     case 'HW_INVALID_ARGUMENT': {
+      const argument = argumentOf(message, t, f)
+      if (argument !== undefined)
+        return { title: e.invalid, text: argument, passes: false, links: [{ path, text: e.without }] }
+      const text = decoded(query)
       const context = { t, f, height: chain.height, network: chain.network }
-      return { title: e.invalid, text: explain(decoded(query), context), passes: false }
+      const isShort = kind === 'tx' && /^[0-9a-f]+$/i.test(text)
+      const why = isShort ? t.search.hashLength(f.number(text.length)) : explain(text, context)
+      return { title: e.invalid, text: why, passes: false }
     }
     case 'HW_SYNCING': {
       const [indexed, node] = [details?.['indexedHeight'], details?.['nodeHeight']]
@@ -110,6 +126,22 @@ function wordsOf(
       return /^\d+$/.test(query) ? t.search.future(f.number(query), f.number(chain.height)) : e.noBlock
     return of === 'tx' ? e.noTransaction : e.noPage
   }
+}
+
+/** The arguments that are a part of the path. */
+const IN_PATH = new Set(['txid', 'heightOrHash', 'address'])
+/** A maximum above this is none for a reader. */
+const MANY = 1e9
+
+/** Returns what is wrong with an argument in the query; undefined if the failure is about the path. @param message of `badArgument` */
+function argumentOf(message: string, t: Messages, f: Format): string | undefined {
+  const [, name = '', range = ''] = /^(\w+) must be (.*)$/.exec(message) ?? []
+  if (name === '' || IN_PATH.has(name)) return undefined
+  const [, from, to] = /^an integer from (\d+) to (\d+)$/.exec(range) ?? []
+  if (from !== undefined && to !== undefined)
+    return t.errors.badNumber(name, f.number(from), Number(to) > MANY ? undefined : f.number(to))
+  const choices = range.split(' or ')
+  return choices.length > 1 ? t.errors.badChoice(name, choices) : t.errors.badArgument(name)
 }
 
 function decoded(text: string): string {

@@ -20,6 +20,10 @@ export interface Shown {
   readonly channels?: readonly Channel[]
   /** The path of the read that has the main figures, with its arguments. */
   readonly json?: string
+  /** True if the page reports that something does not exist, which only an index that is level with the node does. */
+  readonly isAbsent?: boolean
+  /** The transaction that the page waits for: of the mempool, it alone changes the page. */
+  readonly awaited?: string
 }
 
 export interface Frame {
@@ -111,23 +115,29 @@ export function layout(content: Shown, frame: Frame): Html {
 export const aboutOf = (t: Messages, network: Network | undefined): string =>
   t.site.about(network === undefined ? t.site.chain : titleOf(network))
 
-/** Returns the element that makes the browser request a page again that may be better by then. */
-function refresh({ retrySeconds, chain: { view } }: Frame): Html | undefined {
-  const seconds = retrySeconds ?? (view === undefined ? EMPTY_RETRY : undefined)
-  return seconds === undefined ? undefined : html`<meta http-equiv="refresh" content="${seconds}" />`
+/** Returns the seconds after which a page may be better; undefined if it follows the feed. */
+const secondsOf = ({ retrySeconds, chain: { view } }: Frame): number | undefined =>
+  retrySeconds ?? (view === undefined ? EMPTY_RETRY : undefined)
+
+/** Returns the element that makes a browser without scripts request a page again that may be better by then. */
+function refresh(frame: Frame): Html | undefined {
+  const seconds = secondsOf(frame)
+  // With a script the page is replaced only when there is a better one: a reload would delete what the reader types.
+  return seconds === undefined
+    ? undefined
+    : html`<noscript><meta http-equiv="refresh" content="${seconds}" /></noscript>`
 }
 
 /** Returns what the client needs to keep the page up to date: the state, the channels, and the numbers of their last events. */
-function feedOf(
-  { channels = [] }: Shown,
-  { assets, chain, retrySeconds }: Frame,
-  t: Messages,
-): Html | undefined {
+function feedOf({ channels = [], awaited }: Shown, frame: Frame, t: Messages): Html | undefined {
+  const { assets, chain } = frame
   const head = chain.view?.head
-  if (head === undefined || retrySeconds !== undefined) return undefined
+  const seconds = secondsOf(frame)
+  if (head === undefined || seconds !== undefined) return html`data-retry="${seconds}"`
   const blocks = head.blocksBefore + head.connected.length
   return html`data-height="${chain.height}" data-since="blocks:${blocks} reorgs:${chain.reorgs}"
-  data-channels="${channels.join(' ')}" data-fresh="${t.live.fresh}" data-socket="${assets.at('/ws')}"`
+  data-channels="${channels.join(' ')}" ${awaited === undefined ? undefined : html`data-awaited="${awaited}"`}
+  data-fresh="${t.live.fresh}" data-socket="${assets.at('/ws')}"`
 }
 
 interface FixedParts {

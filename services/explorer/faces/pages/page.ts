@@ -56,6 +56,9 @@ interface PageDeclaration<A extends Arguments> {
   readonly view: (page: PageContext, args: Args<A>) => Promise<Shown> | Shown
 }
 
+/** The documents that report an absence. */
+const absent = new WeakSet<object>()
+
 /** The sources of the frame of all pages. */
 export interface Surroundings {
   readonly assets: Assets
@@ -78,7 +81,9 @@ export function declarePage<A extends Arguments>(
         if (validity.objects.size === 0) for (const kind of KINDS.mempool) validity.dependsOn(kind)
         validity.dependsOn('condition')
         const path = concrete(rest.path, args)
-        return layout(shown, { locale, path, assets, chain, condition: condition() })
+        const document = layout(shown, { locale, path, assets, chain, condition: condition() })
+        if (shown.isAbsent === true) absent.add(document)
+        return document
       },
     })
 }
@@ -106,6 +111,7 @@ function pageOf<A extends Arguments>(declared: Declared<A>): Page {
     fresh: isOutside ? 'outside' : 'objects',
     isPrivate,
     ...(cost === undefined ? {} : { cost }),
+    emptyFrom: (_, document: object) => (absent.has(document) ? 0 : undefined),
     args: { ...args, locale: localeArgument },
     answer: Type.Unknown(),
     resolve: (context: ReadContext, values: Args<A> & { readonly locale: Locale }) => {

@@ -2,6 +2,7 @@ import { decodeAddress, encodeBase58check } from '../../../../pipelines/chain/ad
 import { keyScript } from '../../../../pipelines/chain/keys/public-key.js'
 import { type Network, NETWORKS, titleOf } from '../../../../pipelines/chain/networks.js'
 import { searchText } from '../../core/reads/chain/search-text.js'
+import { foreignCoins } from './foreign.js'
 import type { Format } from './format.js'
 import type { Messages } from './messages/en/index.js'
 
@@ -10,6 +11,11 @@ const LONGEST = 90
 const HASH = 64
 /** The shortest base58 address with a checksum. */
 const SHORTEST_ADDRESS = 25
+/** The shortest beginning of a base58 address that is recognised, and the usual length of all of it. */
+const SHORTEST_BEGINNING = 12
+const BASE58_LENGTH = 34
+/** The characters of an address after its prefix, for witness programs of 20 and 32 bytes: version, program and checksum. */
+const PROGRAM_LENGTHS = [39, 59] as const
 
 /** The values that a query is compared with. */
 export interface Known {
@@ -48,13 +54,25 @@ function explainHex(text: string, { t, f, network }: Pick<Known, 't' | 'f' | 'ne
 function explainAddress(text: string, { t, network }: Pick<Known, 't' | 'network'>): string | undefined {
   if (network === undefined || !/^[0-9a-z]+$/i.test(text)) return undefined
   if (decodeAddress(text, network) !== undefined) return t.search.addressUnknown
-  const others = [...NETWORKS.values()].filter((other) => decodeAddress(text, other) !== undefined)
-  if (others.length > 0)
-    return t.search.otherChain(others.map(titleOf), titleOf(network), beginningsOf(network))
-  if (isPrefixed(text, network)) return t.search.checksum
-  const isBase58 = text.length >= SHORTEST_ADDRESS && text.length <= 36 && !/[0OIl]/.test(text)
-  return isBase58 ? t.search.checksum : undefined
+  const networks = [...NETWORKS.values()].filter((other) => decodeAddress(text, other) !== undefined)
+  const others = networks.length > 0 ? networks.map(titleOf) : foreignCoins(text)
+  if (others?.length === 0) return t.search.unknownChain(titleOf(network), beginningsOf(network))
+  if (others !== undefined) return t.search.otherChain(others, titleOf(network), beginningsOf(network))
+  const prefix = prefixesOf(network).find((each) => text.toLowerCase().startsWith(each))
+  if (prefix !== undefined)
+    return isIncomplete(text.length - prefix.length) ? t.search.incomplete : t.search.checksum
+  if (text.length < SHORTEST_BEGINNING || text.length > 36 || /[0OIl]/.test(text)) return undefined
+  if (text.length < BASE58_LENGTH - 1 && isBeginning(text, network)) return t.search.incomplete
+  return text.length >= SHORTEST_ADDRESS ? t.search.checksum : undefined
 }
+
+/** Returns whether an address of a witness program lacks characters. @param length characters after the prefix. */
+const isIncomplete = (length: number): boolean =>
+  length < PROGRAM_LENGTHS[0] || (length > PROGRAM_LENGTHS[0] && length < PROGRAM_LENGTHS[1])
+
+/** Returns whether a text in base58 begins like an address of the chain. A word of a language has no digits. */
+const isBeginning = (text: string, network: Network): boolean =>
+  /\d/.test(text) && beginningsOf(network).some((each) => each.length === 1 && text.startsWith(each))
 
 const prefixesOf = ({ hrp, dilithium }: Network): string[] =>
   [hrp, dilithium?.hrp].filter((each) => each !== undefined).map((each) => `${each}1`)

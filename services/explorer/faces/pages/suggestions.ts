@@ -1,4 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
+import { decodeAddress } from '../../../../pipelines/chain/address.js'
+import type { Network } from '../../../../pipelines/chain/networks.js'
 import { search } from '../../core/reads/chain/search.js'
 import { searchPrefix, SHORTEST_PREFIX } from '../../core/reads/chain/search-prefix.js'
 import { searchText } from '../../core/reads/chain/search-text.js'
@@ -61,7 +63,9 @@ export const suggestions = declareRead({
     const [match, prefixMatches] = await Promise.all([matchOf(context, text), beginning(context, text)])
     const exact =
       match === undefined
-        ? []
+        ? isUnused(text, chain.network)
+          ? [item(t.words.address, `/address/${text}`, text)]
+          : []
         : [
             {
               block: () =>
@@ -91,6 +95,10 @@ export const suggestions = declareRead({
     return [{ type: 'note' as const, url: '', content: explain(q, pageContext) }]
   },
 })
+
+/** Returns whether a text is an address of the chain; one without a match has never been used. */
+const isUnused = (text: string, network: Network | undefined): boolean =>
+  network !== undefined && decodeAddress(text, network) !== undefined
 
 const PATHS = { block: 'block', transaction: 'tx', address: 'address', script: 'address' } as const
 

@@ -5,6 +5,7 @@ import { DILITHIUM_SPEND, protectionOf } from '../../../../../pipelines/chain/co
 import { electrumHashOf } from '../../../../../pipelines/chain/script.js'
 import type { ScriptRow } from '../../tables/lookups.js'
 import { badArgument, MAX_SCRIPT_NAME, address as oneAddress } from '../arguments.js'
+import type { ShownTx } from '../../mempool/shown-tx.js'
 import { declareRead, type ReadContext } from '../read.js'
 import { AddressEntry, type AddressSummary } from '../shapes.js'
 import {
@@ -19,13 +20,33 @@ import {
 /** Returns the summary of a script; undefined if neither chain nor mempool contains it. The totals count the chain alone. */
 export async function summaryOf(
   context: ReadContext,
-  { script, scriptHash, network, address, isDilithiumSpelling }: NamedScript,
+  named: NamedScript,
 ): Promise<AddressSummary | undefined> {
-  const { chain, mempool, validity } = context
+  const { scriptHash } = named
+  const { mempool, validity } = context
   validity.dependsOn(scriptHash)
   const inMempool = mempool.ofScript(scriptHash)
   const [first, last] = await endsOfScript(context, scriptHash)
   if (last === undefined && inMempool.length === 0) return undefined
+  return summaryFrom(context, named, { first, last, inMempool })
+}
+
+/** Returns the summary of a script that neither chain nor mempool contains. */
+export const unusedSummary = (context: ReadContext, named: NamedScript): AddressSummary =>
+  summaryFrom(context, named, { first: undefined, last: undefined, inMempool: [] })
+
+interface Uses {
+  readonly first: ScriptRow | undefined
+  readonly last: ScriptRow | undefined
+  readonly inMempool: readonly ShownTx[]
+}
+
+function summaryFrom(
+  context: ReadContext,
+  { script, scriptHash, network, address, isDilithiumSpelling }: NamedScript,
+  { first, last, inMempool }: Uses,
+): AddressSummary {
+  const { chain } = context
   if (script === undefined) throw new Error(`table scripts lacks script ${scriptHash}`)
   const change = inMempool.reduce((sum, tx) => sum + changeOf(tx, scriptHash), 0n)
   const timeOf = (row: ScriptRow | undefined): string | null =>

@@ -24,7 +24,7 @@ interface Message {
   readonly channel?: string
   readonly type?: string
   readonly seq?: number
-  readonly data?: { readonly height?: number }
+  readonly data?: { readonly height?: number; readonly txid?: string }
 }
 
 /**
@@ -32,7 +32,8 @@ interface Message {
  * change what differs. After a lost connection the feed continues where it stopped.
  */
 export function keepLive(): void {
-  const { channels } = main().dataset
+  const { channels, retry } = main().dataset
+  if (retry !== undefined) retryAfter(Number(retry))
   if (channels === undefined) return
   startHolding()
   new Live(['blocks', 'reorgs', ...channels.split(' ').filter(Boolean)]).connect()
@@ -102,6 +103,8 @@ class Live {
     if (channel === undefined || (seq === undefined && type !== 'resync')) return
     if (seq === undefined) this.#seen.delete(channel)
     else this.#seen.set(channel, seq)
+    const { awaited } = main().dataset
+    if (channel === 'mempool' && awaited !== undefined && awaited !== data?.txid) return
     if (channel === 'blocks' && data?.height !== undefined) this.#height = data.height
     const isBlock = channel === 'blocks' || channel === 'reorgs'
     if (isBlock) conditionChanged()
@@ -161,6 +164,28 @@ class Live {
     this.#content = content.cloneNode(true) as Element
     await change(main(), content, { before, beganAt })
     dispatchEvent(new Event('page:updated'))
+  }
+}
+
+/** Opens the page again as soon as the explorer can make it, and not before: a reload would delete what the reader types. */
+function retryAfter(seconds: number): void {
+  setTimeout(() => {
+    void better().then((isBetter) => {
+      if (isBetter) location.replace(location.href)
+      else retryAfter(seconds)
+    })
+  }, seconds * 1_000)
+}
+
+/** Returns whether the page would now be another than one that is to be requested again. */
+async function better(): Promise<boolean> {
+  if (document.hidden) return false
+  try {
+    const response = await fetch(location.href, { headers: { accept: 'text/html' } })
+    const next = new DOMParser().parseFromString(await response.text(), 'text/html').querySelector('main')
+    return next !== null && next.dataset['retry'] === undefined
+  } catch {
+    return false
   }
 }
 

@@ -6,7 +6,7 @@ import { electrumHashOf, keyOf, multisigOf, scriptType } from '../../../../../pi
 import { html, type Html } from '../../../../design/html.js'
 import { address as addressArgument, page } from '../../../core/reads/arguments.js'
 import { addressSummary, addressTransactions, addressUtxos } from '../../../core/reads/addresses/addresses.js'
-import { addressSummaries } from '../../../core/reads/addresses/summary.js'
+import { addressSummaries, unusedSummary } from '../../../core/reads/addresses/summary.js'
 import { NotFound } from '../../../core/reads/read.js'
 import { multisigField, requestedScript } from '../../../core/reads/script.js'
 import type { AddressSummary } from '../../../core/reads/shapes.js'
@@ -17,6 +17,7 @@ import {
   blockLink,
   copyable,
   facts,
+  notice,
   paged,
   payload,
   quantum,
@@ -47,13 +48,15 @@ export const address = declarePage({
     const { script, network, address } = named
     const key = script && keyOf(script, network)
     const addresses = key === undefined ? [] : await addressesOf(context, key, network)
-    const summary = await context
+    const found = await context
       .read(addressSummary, { address: requested })
       .catch((error: unknown): undefined => {
         // The key itself was paid to by none of its scripts, or by one of its addresses alone.
         const isUsed = addresses.some(({ balance }) => balance !== undefined)
-        if (!(error instanceof NotFound) || !isUsed) throw error
+        if (!(error instanceof NotFound) || (!isUsed && address === null)) throw error
       })
+    const isUnused = found === undefined && address !== null
+    const summary = isUnused ? unusedSummary(context, named) : found
     const label = definitions.labels.ofScript(named.scriptHash)
     const kind = script === undefined || address !== null ? t.address.title : nameOf(context, script, network)
     const isProtected = script !== undefined && isDilithiumScript(script, network)
@@ -98,12 +101,14 @@ export const address = declarePage({
         </div>
         ${address === null ? undefined : qrCode(address, t.address.qr)}
       </header>
-      ${ofSummary?.[0]}
+      ${isUnused ? notice(t.address.unused) : undefined} ${ofSummary?.[0]}
       ${addresses.length === 0 ? undefined : section(t.address.ofKey, addressTable(context, addresses))}
       ${ofSummary?.[1]} ${script === undefined ? undefined : scriptDetails(context, script)}`
     const title =
       label?.label ?? `${kind} ${shown.length <= 20 ? shown : `${shown.slice(0, 10)}…${shown.slice(-6)}`}`
-    return { title, body, channels: ['mempool'], json: `/address/${requested}` }
+    // The API reports that an address is unused as absence.
+    const source = isUnused ? { isAbsent: true } : { json: `/address/${requested}` }
+    return { title, body, channels: ['mempool'], ...source }
   },
 })
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { addressOf, encodeBase58check } from '../../../../../pipelines/chain/address.js'
 import { BITCOIN_MAIN, MAIN, REGTEST } from '../../../../../pipelines/chain/networks.js'
 import { LANGUAGES, MESSAGES } from '../../../../../services/explorer/faces/pages/language.js'
 import { formatOf } from '../../../../../services/explorer/faces/pages/locales.js'
@@ -35,6 +36,43 @@ describe('a query that finds nothing', () => {
       'This is an address of Bitcoin testnet4, Bitcoin testnet3 or Bitcoin signet. This explorer shows Bitcoin, whose addresses begin with bc1, 1 or 3.',
     )
   })
+
+  // From the test vectors of BIP 173, of the specification of CashAddr, and of the wallets of these coins.
+  it.each([
+    ['ltc1qw508d6qejxtdg4y5r3zarvary0c5xw7kgmn4n9', 'Litecoin'],
+    ['LM2WMpR1Rp6j3Sa59cMXMs1SPzj9eXpGc1', 'Litecoin'],
+    ['DH5yaieqoZN36fDVciNyRueRGvGLR3mr7L', 'Dogecoin'],
+    ['bitcoincash:qpm2qsznhks23z7629mms6s4cwef74vcwvy22gdx6a', 'Bitcoin Cash'],
+    ['qpm2qsznhks23z7629mms6s4cwef74vcwvy22gdx6a', 'Bitcoin Cash'],
+    ['0x52908400098527886E0F7030069857D2E4169EE7', 'Ethereum'],
+    ['1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa', 'Bitcoin'],
+  ])('that is %s, an address of another coin, is not called mistyped', (address, coin) => {
+    expect(explain(address, known)).toMatch(`This is an address of ${coin}. This explorer shows BTQ regtest`)
+    const mistyped = `${address.slice(0, -1)}${address.endsWith('a') ? 'c' : 'a'}`
+    if (coin !== 'Ethereum') expect(explain(mistyped, known)).not.toMatch('address of')
+  })
+
+  it('that is an address of an unknown coin is not called mistyped', () => {
+    expect(explain(encodeBase58check(33, Buffer.alloc(20, 7)), known)).toMatch(
+      'a chain that this explorer does not know',
+    )
+  })
+
+  it.each([1, 3, 5, 9, 20, 38])(
+    'that lacks the last %d characters of an address is called incomplete',
+    (missing) => {
+      for (const network of [REGTEST, BITCOIN_MAIN]) {
+        const script = Buffer.from(`0020${'ab'.repeat(32)}`, 'hex')
+        const long = addressOf(script, network) ?? ''
+        const beginning = long.slice(0, -missing)
+        if (beginning.length !== addressOf(script.subarray(0, 22).fill(20, 1, 2), network)?.length)
+          expect(explain(beginning, { ...known, network })).toBe(t.search.incomplete)
+        const base58 = encodeBase58check(network.p2pkh, Buffer.alloc(20, 0xab)).slice(0, -missing)
+        if (missing > 1 && base58.length > 14)
+          expect(explain(base58, { ...known, network })).toBe(t.search.incomplete)
+      }
+    },
+  )
 
   it('is explained in every language', () => {
     for (const language of LANGUAGES) {

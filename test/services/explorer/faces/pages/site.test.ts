@@ -179,7 +179,7 @@ describe('the pages without a database', () => {
     ] as const) {
       const of = path === '/' ? '/supply' : `${path}/supply`
       const text = await shown(of, region)
-      expect(text).toContain(`<html lang="${lang}">`)
+      expect(text).toContain(`<html lang="${lang}"`)
       expect(text).toContain(number)
       // A reader of another region has requested the same URL, and the cache has both answers.
       await shown(of, 'en-ZA')
@@ -193,6 +193,14 @@ describe('the pages without a database', () => {
       [`/address/${'ab'.repeat(31)}c`, 'A hash has 64 characters, this has 63.'],
       ['/tx/xyz', '“xyz” is neither a height'],
       ['/de/tx/xyz', '„xyz“ ist weder Höhe'],
+      ['/tx/00', 'A hash has 64 characters, this has 2.'],
+      ['/blocks?page=0', '“page” in the address of this page must be an integer, 1 or more.'],
+      ['/supply?limit=1000', '“limit” in the address of this page must be an integer from 1 to 500.'],
+      ['/mining?range=ever', '“range” in the address of this page must be day, week, month, year or all.'],
+      [
+        '/de/supply?limit=1000',
+        '„limit“ in der Adresse dieser Seite muss eine ganze Zahl von 1 bis 500 sein.',
+      ],
       [`/address/${encodeURIComponent(HOSTILE)}`, '“&quot;&gt;&lt;script&gt;hack()&lt;/script&gt;”'],
     ] as const) {
       const response = await get(path)

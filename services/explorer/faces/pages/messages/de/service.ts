@@ -67,6 +67,9 @@ export const service: typeof english = {
       'Dies sieht wie eine Adresse aus, aber die Prüfsumme ist falsch. Wahrscheinlich fehlt ein Zeichen oder ist vertippt.',
     otherChain: (others, own, beginnings) =>
       `Dies ist eine Adresse von ${either(others)}. Dieser Explorer zeigt ${own}, dessen Adressen mit ${either(beginnings)} beginnen.`,
+    unknownChain: (own, beginnings) =>
+      `Dies ist eine Adresse einer Kette, die dieser Explorer nicht kennt. Er zeigt ${own}, dessen Adressen mit ${either(beginnings)} beginnen.`,
+    incomplete: 'Dies ist der Anfang einer Adresse: Der Rest fehlt.',
     unknown: (query) => `„${query}“ ist weder Höhe, Hash, Adresse noch Anfang eines Namens.`,
     negative: 'Höhen beginnen bei 0.',
     tooLong: 'Das ist zu lang: eine Adresse, das Längste, wonach man suchen kann, hat 90 Zeichen.',
@@ -90,6 +93,13 @@ export const service: typeof english = {
     asItWas: 'Die Transaktion, wie sie war',
     noAddress: 'Diese Adresse oder dieses Skript hat noch nie etwas empfangen.',
     invalid: 'Diese Adresse kann nicht stimmen',
+    badNumber: (name, from, to) =>
+      to === undefined
+        ? `„${name}“ in der Adresse dieser Seite muss eine ganze Zahl ab ${from} sein.`
+        : `„${name}“ in der Adresse dieser Seite muss eine ganze Zahl von ${from} bis ${to} sein.`,
+    badChoice: (name, choices) => `„${name}“ in der Adresse dieser Seite muss ${either(choices)} sein.`,
+    badArgument: (name) => `„${name}“ in der Adresse dieser Seite kann nicht stimmen.`,
+    without: 'Die Seite ohne diese Angabe',
     syncing: 'Der Index ist noch nicht vollständig',
     syncingText: (indexed, node) =>
       `Was Sie suchen, kann in einem Block stehen, der noch nicht indiziert ist: der Index ist bei Block ${indexed}, der Knoten bei ${node}. Diese Seite versucht es von selbst noch einmal.`,

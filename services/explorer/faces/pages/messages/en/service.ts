@@ -66,6 +66,9 @@ export const service = {
       'This looks like an address, but its checksum is wrong. Probably a character is mistyped or missing.',
     otherChain: (others: readonly string[], own: string, beginnings: readonly string[]) =>
       `This is an address of ${either(others)}. This explorer shows ${own}, whose addresses begin with ${either(beginnings)}.`,
+    unknownChain: (own: string, beginnings: readonly string[]) =>
+      `This is an address of a chain that this explorer does not know. It shows ${own}, whose addresses begin with ${either(beginnings)}.`,
+    incomplete: 'This is the beginning of an address: the rest is missing.',
     unknown: (query: string) =>
       `“${query}” is neither a height, a hash, an address nor the beginning of a label.`,
     negative: 'Heights begin at 0.',
@@ -89,6 +92,14 @@ export const service = {
     asItWas: 'The transaction as it was',
     noAddress: 'This address or script has never received anything.',
     invalid: 'This address cannot be right',
+    badNumber: (name: string, from: string, to: string | undefined) =>
+      to === undefined
+        ? `“${name}” in the address of this page must be an integer, ${from} or more.`
+        : `“${name}” in the address of this page must be an integer from ${from} to ${to}.`,
+    badChoice: (name: string, choices: readonly string[]) =>
+      `“${name}” in the address of this page must be ${either(choices)}.`,
+    badArgument: (name: string) => `“${name}” in the address of this page cannot be right.`,
+    without: 'The page without it',
     syncing: 'The index is not complete yet',
     syncingText: (indexed: string, node: string) =>
       `This may exist in a block that has not been indexed yet: the index is at block ${indexed}, the node at ${node}. This page tries again by itself.`,

@@ -1,0 +1,147 @@
+import { once } from 'node:events'
+import { createServer, type Server, type Socket, connect } from 'node:net'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { addressOf } from '../../pipelines/chain/address.js'
+import { REGTEST } from '../../pipelines/chain/networks.js'
+import { type Simnode, startSimnode } from '../../services/simnode/node.js'
+import { Browsing, DESK } from '../harness/browsing.js'
+import { CHROMIUM } from '../harness/chromium.js'
+import { Pipeline } from '../harness/pipeline.js'
+import { until } from '../harness/until.js'
+
+/** Returns a port that forwards to another one until it is cut. */
+async function forwarder(
+  port: number,
+): Promise<{ url: string; cut(): void; heal(): Promise<void>; close(): void }> {
+  const sockets = new Set<Socket>()
+  let server: Server | undefined
+  let own = 0
+  const listen = async (): Promise<void> => {
+    server = createServer((client) => {
+      const target = connect(port, '127.0.0.1')
+      for (const socket of [client, target]) {
+        sockets.add(socket)
+        socket.on('error', () => undefined)
+        socket.on('close', () => {
+          sockets.delete(socket)
+          client.destroy()
+          target.destroy()
+        })
+      }
+      client.pipe(target).pipe(client)
+    })
+    server.listen(own, '127.0.0.1')
+    await once(server, 'listening')
+    own = (server.address() as { port: number }).port
+  }
+  await listen()
+  const cut = (): void => {
+    server?.close()
+    for (const socket of sockets) socket.destroy()
+  }
+  return { url: `http://127.0.0.1:${String(own)}`, cut, heal: listen, close: cut }
+}
+
+describe.skipIf(CHROMIUM === undefined)('open pages', () => {
+  let node: Simnode
+  let pipeline: Pipeline
+  let browsing: Browsing
+
+  beforeAll(async () => {
+    node = await startSimnode({ seed: 'open pages', blocks: 40, txsPerBlock: 3 })
+    node.simulation.enter(12)
+    pipeline = await Pipeline.start({
+      nodeUrl: node.url,
+      engineUrl: inject('engineUrl'),
+      rankingTail: 0,
+      explorer: { auditEveryMs: 0 },
+    })
+    await level()
+    browsing = await Browsing.start(pipeline.url)
+  })
+
+  afterAll(async () => {
+    await browsing?.close()
+    await pipeline?.close()
+    await node?.close()
+  })
+
+  const level = (): Promise<void> =>
+    pipeline.level({ tip: node.chain.tip.hash, mempoolSize: node.simulation.mempool.size })
+  const open: Browsing['open'] = (...of) => browsing.open(...of)
+  const done = (page: Page) => browsing.done(page)
+  const isLive = (page: Page) => page.locator('.feed[data-state=live]').waitFor()
+
+  it('name in their foot the stage that is stuck, and that they equal the node as soon as they do', async () => {
+    // Nothing polls the node here, unless a test does.
+    const condition = async () => (await fetch(`${pipeline.url}/_explorer/condition`)).text()
+    await until('the poller is stuck', async () => (await condition()).includes('The poller is stuck'))
+    const page = await open('/block/30')
+    await isLive(page)
+    await page.locator('.feed[data-level=stale] [role=status]', { hasText: 'The poller is stuck' }).waitFor()
+    await page.waitForTimeout(1_000)
+    node.simulation.mine({ blocks: 1 })
+    await level()
+    const foot = page.locator('.feed[data-level=good]', { hasText: 'equals the node' })
+    await foot.waitFor()
+    const { height, time } = node.chain.tip
+    expect(await foot.locator('[role=status]').textContent()).toBe('Live')
+    expect(await foot.locator('a').getAttribute('href')).toBe(`/block/${String(height)}`)
+    const shown = await foot.locator('time').first().getAttribute('datetime')
+    expect(Date.parse(shown ?? '')).toBe(time * 1000)
+    await done(page)
+  })
+
+  it('wait for a transaction that is not known yet and for an unused address, and delete nothing that is typed', async () => {
+    const script = Buffer.from(`0014${'5a'.repeat(20)}`, 'hex')
+    const { coins, tip } = node.chain
+    const coin = [...coins.coins].find(
+      (each) => !each.coinbase && each.value > 10_000n && !node.simulation.mempool.isSpent(each),
+    )!
+    const tx = node.chain.pay({ from: [coin], to: [{ value: 5_000n, script }], change: coin.script })
+    await level()
+    const unknown = await open(`/tx/${tx.txid}`)
+    await isLive(unknown)
+    await unknown.locator('.hero input[name=q]').fill('half of a')
+    const unused = await open(`/address/${addressOf(script, REGTEST)!}`)
+    await isLive(unused)
+    await unused.locator('.notice', { hasText: 'Nothing has been received here yet.' }).waitFor()
+    expect(await unused.locator('.qr').count()).toBe(1)
+    expect(await unused.locator('.stats .amount').first().getAttribute('value')).toBe('0')
+    // An event of another transaction concerns neither page.
+    const requests: string[] = []
+    unknown.on('request', (request) => requests.push(request.url()))
+    node.simulation.enter(2)
+    await level()
+    await unknown.waitForTimeout(1_500)
+    expect(requests.filter((url) => url.endsWith(tx.txid))).toEqual([])
+    expect(await unknown.locator('.hero input[name=q]').inputValue()).toBe('half of a')
+    expect(node.simulation.mempool.accept(tx)).toBeDefined()
+    await level()
+    await unknown.locator('.badge.wait').first().waitFor()
+    await unused.locator(`[id="t-${tx.txid}"]`).waitFor()
+    expect(await unused.locator('.notice').count()).toBe(0)
+    expect(node.chain.tip).toBe(tip)
+    await done(unknown)
+    await done(unused)
+  })
+
+  it('say that the connection is lost, and show what was missed when it is back', async () => {
+    const proxy = await forwarder(Number(new URL(pipeline.url).port))
+    try {
+      const page = await open('/', DESK, proxy.url)
+      await isLive(page)
+      proxy.cut()
+      await page.locator('.feed[data-state=lost]').waitFor()
+      node.simulation.mine({ blocks: 1 })
+      await level()
+      await proxy.heal()
+      await isLive(page)
+      await page.locator(`[data-key="b-${node.chain.tip.hash}"]`).waitFor()
+      await done(page)
+    } finally {
+      proxy.close()
+    }
+  })
+})
