@@ -1,7 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import { feeRate } from '../../../../../pipelines/chain/feerate.js'
 import type { Network } from '../../../../../pipelines/chain/networks.js'
-import { packagesOf, type ProjectableTx } from '../../../../../pipelines/mempool/projection.js'
+import { type PackagedTx, repackaged } from '../../../../../pipelines/mempool/packages.js'
+import type { ProjectableTx, ProjectedPackage } from '../../../../../pipelines/mempool/projection.js'
 import { feeRatesOf } from '../../mempool/shown-tx.js'
 import { MAX_PROJECTED_BLOCKS } from '../../state/projections.js'
 import type { BlockRow } from '../../tables/blocks.js'
@@ -12,7 +13,7 @@ import { noBlock } from '../chain/blocks.js'
 import { declareRead, networkIn, type ReadContext } from '../read.js'
 import { BlockSummary, ProjectedBlockSummary } from '../shapes.js'
 import { projectedBlocks } from './fees.js'
-import { projectable } from './transaction-package.js'
+import { parentsOf, projectable } from './transaction-package.js'
 
 /** The number of transactions that one lookup reads: their rows are in memory together. */
 const AT_ONCE = 500
@@ -45,6 +46,27 @@ export async function blockMembers(
   return members
 }
 
+/**
+ * Returns the packages in which a projection would take transactions of a block that are not taken alone, by txid. Those that are
+ * connected to more than `MAX_CLUSTER` others have none, as in the mempool: their cost would grow with the square of their number.
+ */
+export function packagesInBlock(txs: readonly ProjectableTx[]): Map<string, ProjectedPackage> {
+  const byTxid = new Map<string, PackagedTx>(txs.map((tx) => [tx.txid, tx]))
+  const children = new Map<string, PackagedTx[]>()
+  for (const tx of txs)
+    for (const parent of parentsOf(tx)) {
+      const others = children.get(parent)
+      if (others === undefined) children.set(parent, [tx])
+      else others.push(tx)
+    }
+  const graph = {
+    get: (txid: string) => byTxid.get(txid),
+    childrenOf: (txid: string) => children.get(txid) ?? [],
+  }
+  const changed = repackaged(byTxid.values(), graph)
+  return new Map(changed.map(({ tx, packaged }) => [tx.txid, packaged ?? tx]))
+}
+
 export const blockSummary = declareRead({
   name: 'blockSummary',
   about: 'All transactions of a block in brief: size, fee and effective fee rate.',
@@ -61,7 +83,7 @@ export const blockSummary = declareRead({
     context.validity.dependsOn(hash)
     context.validity.finalFrom(height)
     const members = await blockMembers(context, match.row, network)
-    const packages = packagesOf(members.slice(1).map(({ tx }) => tx))
+    const packages = packagesInBlock(members.slice(1).map(({ tx }) => tx))
     const items = members.map(({ tx, row }) => {
       const rated = packages.get(tx.txid) ?? tx
       return {

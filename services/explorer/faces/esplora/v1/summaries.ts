@@ -1,7 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { decodePrevouts } from '../../../../../pipelines/chain/prevout.js'
-import { packagesOf } from '../../../../../pipelines/mempool/projection.js'
-import { blockMembers } from '../../../core/reads/mempool/block-contents.js'
+import { blockMembers, packagesInBlock } from '../../../core/reads/mempool/block-contents.js'
 import { parentsOf } from '../../../core/reads/mempool/transaction-package.js'
 import { declareRead, networkIn, NEVER, NotFound, type ReadContext } from '../../../core/reads/read.js'
 import { hashIn, text } from '../arguments.js'
@@ -15,7 +14,7 @@ async function summaryOf(context: ReadContext, hash: string): Promise<StrippedTx
   const network = networkIn(context)
   const members = await blockMembers(context, await blockIn(context, hash), network)
   const paying = members.slice(1).map(({ tx }) => tx)
-  const packages = packagesOf(paying)
+  const packages = packagesInBlock(paying)
   const txids = new Set(paying.map(({ txid }) => txid))
   const spent = new Set(paying.flatMap(parentsOf))
   return members.map(({ tx, row: { body, prevouts } }) =>
