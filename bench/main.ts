@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { REGTEST } from '../pipelines/chain/networks.js'
+import { BITCOIN_REGTEST, REGTEST } from '../pipelines/chain/networks.js'
 import { cacheFolder } from './cache.js'
 import { cluster } from './cluster.js'
 import { docsStart } from './docs-start.js'
 import { electrum } from './electrum.js'
 import { esplora } from './esplora.js'
 import { feed } from './feed.js'
+import { fees } from './fees.js'
 import { graphql } from './graphql.js'
 import { ingest } from './ingest.js'
 import { latency } from './latency.js'
@@ -51,6 +52,16 @@ const SUITES: Readonly<Record<string, (args: Arguments) => Promise<Figure[]>>> =
     esplora({ blocks: quick ? 2000 : 6000, txsPerBlock: 20, repetitions, seconds: quick ? 2 : 8 }),
   feed: ({ quick, repetitions }) =>
     feed({ clients: quick ? 500 : 5_000, stalled: quick ? 50 : 500, events: 200, repetitions }),
+  fees: ({ quick }) =>
+    Promise.resolve(
+      fees({
+        days: quick ? 5 : 14,
+        recordings: [
+          { folder: '', network: REGTEST },
+          { folder: 'bitcoin-regtest', network: BITCOIN_REGTEST },
+        ],
+      }),
+    ),
   graphql: ({ quick, repetitions }) =>
     graphql({ blocks: quick ? 300 : 3000, txsPerBlock: 20, repetitions, seconds: quick ? 2 : 10 }),
   ingest: ({ quick, repetitions }) =>

@@ -7,6 +7,7 @@ import { fullId, type LeanTx, shortId } from '../mempool/lean-tx.js'
 import type { NodeRecord } from '../mempool/mempool-events.js'
 import { ObservedMempool } from '../mempool/observed-mempool.js'
 import { inSlices, projectedWeight } from '../mempool/projection.js'
+import { RATE_STEPS, stepOfTx } from '../mempool/rate-steps.js'
 import { summing } from '../mempool/rate-bands.js'
 import type { Database } from '../tables/clickhouse.js'
 import {
@@ -15,6 +16,7 @@ import {
   type DifferenceKind,
   EXPECTED_BLOCKS,
   MAX_DIFFERENCES,
+  MEMPOOL_ARRIVALS,
   MEMPOOL_SAMPLES,
   NO_MIN_FEE,
   SAMPLE_STEPS,
@@ -29,15 +31,31 @@ const MINUTE_MS = 60_000
 
 interface Rows {
   readonly samples: EncodedRows<typeof MEMPOOL_SAMPLES.columns>
+  readonly arrivals: EncodedRows<typeof MEMPOOL_ARRIVALS.columns>
   readonly blocks: EncodedRows<typeof EXPECTED_BLOCKS.columns>
   readonly differences: EncodedRows<typeof BLOCK_DIFFERENCES.columns>
 }
 
 const noRows = (): Rows => ({
   samples: new EncodedRows(MEMPOOL_SAMPLES),
+  arrivals: new EncodedRows(MEMPOOL_ARRIVALS),
   blocks: new EncodedRows(EXPECTED_BLOCKS),
   differences: new EncodedRows(BLOCK_DIFFERENCES),
 })
+
+/** The virtual sizes of what entered the mempool, and of what left it without a block, by the steps of fee rates. */
+class Arrivals {
+  readonly entered = new Array<number>(RATE_STEPS).fill(0)
+  readonly dropped = new Array<number>(RATE_STEPS).fill(0)
+
+  add(kind: 'entered' | 'dropped', txs: readonly LeanTx[]): void {
+    const vsizes = this[kind]
+    for (const tx of txs) {
+      const step = stepOfTx(tx)
+      vsizes[step] = (vsizes[step] as number) + tx.vsize
+    }
+  }
+}
 
 /** The mempool as it is known after an event. */
 class Observation {
@@ -54,6 +72,8 @@ class Observation {
   /** The minute of the newest event, and whether the mempool was observed in it. */
   minute = -1
   isSampled = false
+  /** The arrivals of this minute; undefined unless it was observed from its begin on, without a snapshot. */
+  arrivals: Arrivals | undefined
   /** Time of the newest event, in Unix milliseconds. */
   time = 0
   entered = 0
@@ -88,8 +108,8 @@ export class HistoryBook implements Book {
   }
 
   get bytes(): number {
-    const { samples, blocks, differences } = this.#rows
-    return samples.bytes.length + blocks.bytes.length + differences.bytes.length
+    const { samples, arrivals, blocks, differences } = this.#rows
+    return [samples, arrivals, blocks, differences].reduce((sum, { bytes }) => sum + bytes.length, 0)
   }
 
   reset(chain: string): void {
@@ -112,26 +132,31 @@ export class HistoryBook implements Book {
       return
     }
     if (event.kind === 'snapshot') {
+      now.arrivals = undefined
       await now.mempool.replace(event.entries)
       now.entered = event.enteredBefore
       now.hasSnapshot = true
     } else {
       const { left, entered, passed, enteredBefore } = event.delta
-      await now.mempool.change(
-        left.map(({ txid }) => shortId(txid)),
-        entered,
-      )
+      const ids = left.map(({ txid }) => shortId(txid))
+      // What a block removed is no longer in the mempool, and what a disconnected block returned still is: neither is counted.
+      now.arrivals?.add('dropped', now.mempool.txs.those(ids))
+      const arriving = entered.filter(({ txid }) => now.mempool.txs.get(txid) === undefined)
+      await now.mempool.change(ids, entered)
+      now.arrivals?.add('entered', arriving)
       now.entered = enteredBefore + passed.length + entered.length
     }
     now.isCurrent = now.hasSnapshot && event.seenAt >= 0
+    if (!now.isCurrent) now.arrivals = undefined
     if (now.isCurrent) this.#observed(time)
   }
 
   async flush(): Promise<void> {
-    const { samples, blocks, differences } = this.#rows
+    const { samples, arrivals, blocks, differences } = this.#rows
     this.#rows = noRows()
     // The blocks last: readers look for differences only of blocks that exist.
     await this.#db.insert(samples)
+    await this.#db.insert(arrivals)
     await this.#db.insert(differences)
     await this.#db.insert(blocks)
   }
@@ -165,6 +190,14 @@ export class HistoryBook implements Book {
           bands: value.bands.map(BigInt),
         })
     }
+    const { arrivals } = now
+    if (arrivals !== undefined && now.isSampled && now.isCurrent && !isWritten)
+      this.#rows.arrivals.add({
+        start: now.minute * (MINUTE_MS / 1000),
+        entered: arrivals.entered.map(BigInt),
+        dropped: arrivals.dropped.map(BigInt),
+      })
+    now.arrivals = now.isCurrent && minute === now.minute + 1 ? new Arrivals() : undefined
     now.minute = minute
     now.isSampled = false
   }
@@ -179,6 +212,7 @@ export class HistoryBook implements Book {
     now.changes += count
     if (from === undefined || !now.isCurrent || now.changes > MAX_CHANGES) {
       now.isCurrent = false
+      now.arrivals = undefined
       await this.#from.chain.skipTo(offsetOf(to))
       return
     }
@@ -190,6 +224,7 @@ export class HistoryBook implements Book {
     const now = this.#now
     if (step.kind === 'broken') {
       now.isCurrent = false
+      now.arrivals = undefined
       return
     }
     const { block } = step

@@ -15,6 +15,11 @@ export class LeanMempool implements TxGraph<LeanTx> {
     return this.#txs.get(txid)
   }
 
+  /** Returns the transactions with these txids that are here. */
+  those(txids: readonly string[]): LeanTx[] {
+    return txids.map((txid) => this.#txs.get(txid)).filter((tx) => tx !== undefined)
+  }
+
   values(): Iterable<LeanTx> {
     return this.#txs.values()
   }
@@ -38,7 +43,7 @@ export class LeanMempool implements TxGraph<LeanTx> {
 
   /** Removes and adds transactions, in this order, and updates the packages of those that are connected to them. */
   change(removed: Iterable<string>, added: readonly LeanTx[]): void {
-    const leaving = [...removed].map((txid) => this.#txs.get(txid)).filter((tx) => tx !== undefined)
+    const leaving = this.those([...removed])
     const connected = new Set(leaving.flatMap((tx) => [...neighboursOf(tx, this)]))
     for (const tx of leaving) this.#remove(tx)
     for (const tx of added) this.#add(tx)

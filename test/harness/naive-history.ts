@@ -68,11 +68,19 @@ export class NaiveMempool {
   }
 }
 
-/** Returns the virtual size of the transactions by bands of their effective fee rates. @param edges base units per virtual byte. */
-export function naiveBands(txs: readonly NaiveMempoolTx[], edges: readonly number[]): number[] {
+/**
+ * Returns the virtual size of transactions of a mempool by bands of their effective fee rates.
+ * @param txs all of the mempool.
+ * @param edges base units per virtual byte.
+ */
+export function naiveBands(
+  txs: readonly NaiveMempoolTx[],
+  edges: readonly number[],
+  isCounted: (txid: string) => boolean = () => true,
+): number[] {
   const bands = edges.map(() => 0)
   const [all] = naiveBlocks(txs, Number.POSITIVE_INFINITY, 1)
-  for (const tx of txs) {
+  for (const tx of txs.filter(({ txid }) => isCounted(txid))) {
     const { fee, vsize } = all!.packages.get(tx.txid)!
     const band = edges.findLastIndex((edge) => Number(fee) / vsize >= edge)
     bands[band]! += tx.vsize

@@ -8,9 +8,15 @@ import type { EventLog } from '../../pipelines/log/port.js'
 import { Database } from '../../pipelines/tables/clickhouse.js'
 import { mempoolDatabaseOf } from '../../pipelines/tables/mempool/tables.js'
 import { expectedBlock, expectedBlocks } from '../../services/explorer/core/reads/mempool/expected-blocks.js'
+import { confirmationForecast, feeEstimates } from '../../services/explorer/core/reads/fees/forecasts.js'
 import { mempoolHistory } from '../../services/explorer/core/reads/mempool/history.js'
 import type { Read } from '../../services/explorer/core/reads/read.js'
-import type { ExpectedBlockDetails, MempoolHistory } from '../../services/explorer/core/reads/shapes.js'
+import type {
+  ConfirmationForecast,
+  ExpectedBlockDetails,
+  FeeEstimates,
+  MempoolHistory,
+} from '../../services/explorer/core/reads/shapes.js'
 import { type Simnode, startSimnode } from '../../services/simnode/node.js'
 import { callNode } from '../harness/follow-node.js'
 import { writeHistory } from '../harness/journal.js'
@@ -24,6 +30,8 @@ import { graphql, grpc, rest, type Texts } from '../services/explorer/core/reads
 const RESERVED_VSIZE = 1_000
 const MAX_WEIGHT = BITCOIN_REGTEST.maxBlockWeight - RESERVED_VSIZE * BITCOIN_REGTEST.witnessScale
 const MINUTE_MS = 60_000
+/** The lower edges of the steps of fee rates. */
+const EDGES = Array.from({ length: 237 }, (_, step) => (step === 0 ? 0 : 0.1 * 1.05 ** step))
 /** The seconds for which a transaction is fresh. */
 const FRESH = 180
 
@@ -45,6 +53,9 @@ describe('the history of the mempool', () => {
   const seenAt = new Map<string, number>()
   const minutes = new Map<number, Minute>()
   const blocks = new Map<string, NaiveBlockTxs>()
+  /** The virtual sizes of what entered and of what was dropped in each minute, by the edges of the steps. */
+  const arrivals = new Map<number, { entered: number[]; dropped: number[] }>()
+  let snapshotMinute = 0
   let clock = 0
   let entered = 0
   let chain: string[] = []
@@ -133,9 +144,23 @@ describe('the history of the mempool', () => {
       if (gone.length === 0) entered += block.txs.filter(({ txid }) => !before.has(txid)).length
     }
     entered += [...ids].filter((txid) => !before.has(txid)).length
+    const [beforeList, known] = [mempool.nodes(), new Set(mempool.txs.keys())]
     mempool.list(current)
+    arrive(
+      naiveBands(mempool.nodes(), EDGES, (txid) => !known.has(txid)),
+      naiveBands(beforeList, EDGES, (txid) => !ids.has(txid)),
+    )
     chain = now
     minutes.set(Math.floor(clock / MINUTE_MS), { txs: mempool.nodes(), entered })
+  }
+
+  function arrive(newIn: readonly number[], dropped: readonly number[]): void {
+    const minute = Math.floor(clock / MINUTE_MS)
+    const sums = arrivals.get(minute) ?? { entered: EDGES.map(() => 0), dropped: EDGES.map(() => 0) }
+    arrivals.set(minute, {
+      entered: sums.entered.map((vsize, step) => vsize + newIn[step]!),
+      dropped: sums.dropped.map((vsize, step) => vsize + dropped[step]!),
+    })
   }
 
   const write = (target = db): Promise<void> => writeHistory(target, log, BITCOIN_REGTEST.name)
@@ -255,6 +280,23 @@ describe('the history of the mempool', () => {
         expect(enteredPerSecond).toBe(((entered - before[1].entered) / seconds).toFixed(2))
       }
     }
+    const rows = await db.query<{ start: number; entered: string[]; dropped: string[] }>(
+      'SELECT start, entered, dropped FROM mempool_arrivals FINAL ORDER BY start',
+    )
+    // Minutes that were observed from their beginning on, without a snapshot.
+    const observed = ended.filter(([minute]) => minutes.has(minute - 1) && minute !== snapshotMinute)
+    const withSizes = (sizes: readonly (number | string)[]): [number, number][] =>
+      sizes.map((size, step): [number, number] => [step, Number(size)]).filter(([, size]) => size > 0)
+    expect(
+      rows.map(({ start, ...row }) => [start / 60, withSizes(row.entered), withSizes(row.dropped)]),
+    ).toEqual(
+      observed.map(([minute]) => {
+        const { entered, dropped } = arrivals.get(minute)!
+        return [minute, withSizes(entered), withSizes(dropped)]
+      }),
+    )
+    for (const kind of ['entered', 'dropped'] as const)
+      expect(rows.some((row) => row[kind].some((vsize) => vsize !== '0'))).toBe(true)
     // Of an hour, the last minute counts.
     const hours = await ask<MempoolHistory>(mempoolHistory, { interval: 'hour' })
     const lastOf = new Map(history.items.map((item) => [item.timestamp.slice(0, 13), item]))
@@ -275,6 +317,7 @@ describe('the history of the mempool', () => {
     await poll(50_000)
     // Two blocks in one poll; and one without transactions of the mempool.
     node.simulation.enter(10)
+    node.simulation.replace(2)
     await poll(10_000)
     node.simulation.mine({ blocks: 3, txs: 20 })
     await poll(40_000)
@@ -293,6 +336,8 @@ describe('the history of the mempool', () => {
     node.simulation.mine({ blocks: 3, txs: 9 })
     pipeline.restartPoller()
     await poll(61_000)
+    // By the clock of this machine, the last snapshot is old.
+    snapshotMinute = Math.floor(clock / MINUTE_MS)
     node.simulation.enter(20)
     await poll(200_000)
     node.simulation.mine({ txs: 14 })
@@ -302,9 +347,45 @@ describe('the history of the mempool', () => {
     expect([...reasons].sort()).toEqual(['conflict', 'fresh', 'unknown', 'unseen'])
     expect([...mempool.expectations.keys()].some((hash) => !chain.includes(hash))).toBe(true)
     await checkSamples()
+    await checkForecasts()
     await checkPages()
     await sameInNewDatabase()
   })
+
+  /** Compares the forecasts, as far as they are not a matter of chance, with the node's mempool and blocks. */
+  async function checkForecasts(): Promise<void> {
+    const estimates = await ask<FeeEstimates>(feeEstimates, {})
+    const times = await Promise.all(
+      [0, node.chain.tip.height].map(async (height) => {
+        const hash = await callNode<string>(
+          node,
+          'getblockhash',
+          Math.max(height, node.chain.tip.height - 143),
+        )
+        return (await callNode<{ time: number }>(node, 'getblock', hash, 1)).time
+      }),
+    )
+    const count = Math.min(143, node.chain.tip.height)
+    expect(estimates.blockSeconds).toBe(((times[1]! - times[0]!) / count).toFixed(1))
+    // All of the mempool fits into the next block.
+    const minimum = estimates.minimumFeeRate
+    const rates = { even: minimum, likely: minimum, safe: minimum }
+    expect(estimates.blocks.map(({ feeRates }) => feeRates)).toEqual(estimates.blocks.map(() => rates))
+    expect(estimates.minutes.map(({ feeRates }) => feeRates.even ?? minimum)).toEqual(
+      estimates.minutes.map(() => minimum),
+    )
+    const sizes = naiveBands(mempool.nodes(), EDGES)
+    for (const feeRate of ['0.05', '1', '7.5', '1000']) {
+      const forecast = await ask<ConfirmationForecast>(confirmationForecast, { feeRate })
+      const step = EDGES.findLastIndex((edge) => Number(feeRate) >= edge)
+      expect(forecast).toMatchObject({
+        accepted: Number(feeRate) >= Number(minimum),
+        waitingVsize: sizes.slice(step).reduce((sum, vsize) => sum + vsize, 0),
+        blocks: { even: 1, likely: 1, safe: 1 },
+      })
+    }
+    expect((await pipeline.get('/fees/confirmation?feeRate=-1')).status).toBe(400)
+  }
 
   /** Compares the pages with the answers of the API. */
   async function checkPages(): Promise<void> {
@@ -344,6 +425,7 @@ describe('the history of the mempool', () => {
       await write(other)
       for (const [table, key] of [
         ['mempool_samples', 'step, start'],
+        ['mempool_arrivals', 'start'],
         ['expected_blocks', 'height, hash, seen_at'],
         ['block_differences', 'height, hash, seen_at, kind, item'],
       ]) {

@@ -201,7 +201,6 @@ describe('what wallets ask for, on a chain with reorganisations', () => {
       minimumFeeRate: '1.00',
       relayFeeRate: '1.00',
       incrementalFeeRate: '1.00',
-      recentFeeRate: null,
       items: [1, 3, 6, 12, 30].map((blocks) => ({ blocks, feeRate: '1.00' })),
     })
   }

@@ -11,7 +11,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
   services: ['config.ts compression.ts client design', 'access http process', 'metrics rpc'],
   'services/explorer': ['core', 'http', 'faces', 'host', 'main.ts'],
   'services/explorer/core': [
-    'definitions node tables wallets',
+    'definitions forecast node tables wallets',
     'mempool',
     'state',
     'reads',

@@ -18,6 +18,8 @@ export const MEMPOOL_SAMPLES = table('mempool_samples', {
   bands: 'u64s',
 })
 
+export const MEMPOOL_ARRIVALS = table('mempool_arrivals', { start: 'u32', entered: 'u64s', dropped: 'u64s' })
+
 /** The value of `min_fee` if the node's is not known. */
 export const NO_MIN_FEE = -1
 

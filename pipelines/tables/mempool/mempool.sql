@@ -82,6 +82,18 @@ PARTITION BY (step, intDiv(start, step * 1000))
 ORDER BY (step, start)
 SETTINGS index_granularity = 1024, fsync_after_insert = 1;
 
+-- What entered the mempool in a minute that was observed from begin to end, by effective fee rate at that time. In the order of time.
+CREATE TABLE mempool_arrivals
+(
+    start         UInt32,                       -- Unix seconds, a multiple of 60
+    entered       Array(UInt64),                -- virtual sizes of what entered, by the steps of rate-steps.ts
+    dropped       Array(UInt64)                 -- the same of what was replaced, evicted or expired: left without a block
+)
+ENGINE = ReplacingMergeTree
+PARTITION BY intDiv(start, 60000)
+ORDER BY start
+SETTINGS index_granularity = 1024, fsync_after_insert = 1;
+
 -- A block that was connected, and the one that the projection expected instead, both without coinbase. If a block is connected several
 -- times, the first row counts. Partitions of 30 days are dropped, oldest first.
 CREATE TABLE expected_blocks

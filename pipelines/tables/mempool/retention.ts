@@ -5,7 +5,7 @@ import { SAMPLE_STEPS } from './history.js'
 const DROPPED_PARTITION_HOURS = 6
 /** The days of a partition of `first_seen`, `expected_blocks` and `block_differences`. */
 const PARTITION_DAYS = 30
-/** The samples of a partition of `mempool_samples`. */
+/** The samples of a partition of `mempool_samples`, and the minutes of one of `mempool_arrivals`. */
 const PARTITION_SAMPLES = 1_000
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -18,7 +18,10 @@ export interface Retention {
   readonly droppedBytes: number
   /** The time after which first-seen times of confirmed transactions are deleted, in days. */
   readonly firstSeenDays: number
-  /** The times after which the samples of the mempool by minute and by hour are deleted, in days; those by day are retained. */
+  /**
+   * The times after which the samples of the mempool by minute, with its arrivals, and by hour are deleted, in days; samples by day are
+   * retained.
+   */
   readonly mempoolMinutesDays: number
   readonly mempoolHoursDays: number
   /** The time after which it is deleted what was expected of a block, in days. */
@@ -52,6 +55,10 @@ export async function dropOldHistory(db: Database, retention: Retention, now: nu
     await dropDays(db, table, retention.expectedBlocksDays, now)
   await dropSamples(db, SAMPLE_STEPS.minute, retention.mempoolMinutesDays, now)
   await dropSamples(db, SAMPLE_STEPS.hour, retention.mempoolHoursDays, now)
+  const arrivalsMs = SAMPLE_STEPS.minute * PARTITION_SAMPLES * 1000
+  for (const { number } of await partitionsOf(db, ['mempool_arrivals']))
+    if ((number + 1) * arrivalsMs <= now - retention.mempoolMinutesDays * DAY_MS)
+      await dropPartition(db, 'mempool_arrivals', number)
 }
 
 /** Deletes the partitions of 30 days of a table that are older than some days. */

@@ -1124,8 +1124,6 @@ export interface RecommendedFees {
   relayFeeRate: string | null
   /** What a replacement must pay more for its own size, base units per virtual byte; null if not known. */
   incrementalFeeRate: string | null
-  /** Lowest average of the full recent blocks, base units per virtual byte; null unless half of them are full. */
-  recentFeeRate: string | null
   /** Nearest first. */
   items: FeeTarget[]
 }
@@ -1135,6 +1133,99 @@ export interface FeeTarget {
   blocks: number
   /** Base units per virtual byte, decimal. */
   feeRate: string
+}
+
+export interface FeeEstimates {
+  /** Base units per virtual byte, decimal. */
+  minimumFeeRate: string
+  /** Mean time between the newest blocks, in seconds, decimal. */
+  blockSeconds: string
+  /** Minutes of the last day in which it is known what entered the mempool. */
+  observedMinutes: number
+  /** Fewest blocks first. */
+  blocks: BlocksEstimate[]
+  /** Shortest time first. */
+  minutes: MinutesEstimate[]
+}
+
+export interface BlocksEstimate {
+  /** Number of blocks in which the transaction is to be confirmed. */
+  blocks: number
+  /** The lowest fee rates of a transaction that is sent now. */
+  feeRates: FeeRates
+  /** The node’s own estimate (estimatesmartfee), base units per virtual byte, decimal; null if it has none. */
+  nodeFeeRate: string | null
+}
+
+export interface FeeRates {
+  /** Confirmed in time with a chance of 50 %, base units per virtual byte, decimal; null if no fee rate suffices. */
+  even: string | null
+  /** Confirmed in time with a chance of 80 %, base units per virtual byte, decimal; null if no fee rate suffices. */
+  likely: string | null
+  /** Confirmed in time with a chance of 95 %, base units per virtual byte, decimal; null if no fee rate suffices. */
+  safe: string | null
+}
+
+export interface MinutesEstimate {
+  /** Time in which the transaction is to be confirmed, minutes. */
+  minutes: number
+  /** The lowest fee rates of a transaction that is sent now. */
+  feeRates: FeeRates
+}
+
+export interface ConfirmationForecast {
+  /** Base units per virtual byte, decimal. */
+  feeRate: string
+  /** Base units per virtual byte, decimal. */
+  minimumFeeRate: string
+  /** Whether the fee rate reaches the minimum of the node. */
+  accepted: boolean
+  /** Virtual bytes in the mempool that pay this fee rate (in steps of 5 %) or more. */
+  waitingVsize: number
+  /** Mean time between the newest blocks, in seconds, decimal. */
+  blockSeconds: string
+  /** Minutes of the last day in which it is known what entered the mempool. */
+  observedMinutes: number
+  /** Numbers of blocks. */
+  blocks: ConfirmationBlocks
+  /** Times in minutes. */
+  minutes: ConfirmationMinutes
+  /** Fewest blocks first. */
+  blockChances: BlocksChance[]
+  /** Shortest time first. */
+  minuteChances: MinutesChance[]
+}
+
+export interface ConfirmationBlocks {
+  /** Sufficient with a chance of 50 %; null if more than 144. */
+  even: number | null
+  /** Sufficient with a chance of 80 %; null if more than 144. */
+  likely: number | null
+  /** Sufficient with a chance of 95 %; null if more than 144. */
+  safe: number | null
+}
+
+export interface ConfirmationMinutes {
+  /** Sufficient with a chance of 50 %, decimal; null if more than 144 blocks. */
+  even: string | null
+  /** Sufficient with a chance of 80 %, decimal; null if more than 144 blocks. */
+  likely: string | null
+  /** Sufficient with a chance of 95 %, decimal; null if more than 144 blocks. */
+  safe: string | null
+}
+
+export interface BlocksChance {
+  /** Number of blocks. */
+  blocks: number
+  /** Chance of a confirmation in this time, percent, decimal. */
+  percent: string
+}
+
+export interface MinutesChance {
+  /** Minutes. */
+  minutes: number
+  /** Chance of a confirmation in this time, percent, decimal. */
+  percent: string
 }
 
 export interface BlockFees {
@@ -1971,6 +2062,16 @@ export interface Reads {
   }
   /** Fee rates at which a transaction is expected to be confirmed within some numbers of blocks. */
   recommendedFees: { arguments: object; answer: RecommendedFees }
+  /** Fee rates with which a transaction is confirmed within numbers of blocks and minutes, with three chances. */
+  feeEstimates: { arguments: object; answer: FeeEstimates }
+  /** The time after which a transaction with a fee rate that is sent now is confirmed, with three chances. */
+  confirmationForecast: {
+    arguments: {
+      /** Base units per virtual byte, decimal: a decimal number of base units per virtual byte. */
+      feeRate: string
+    }
+    answer: ConfirmationForecast
+  }
   /** The fees of the newest blocks, newest first. */
   feeHistory: {
     arguments: {
@@ -2220,6 +2321,8 @@ export const READS: Readonly<Record<keyof Reads, string>> = {
   projectedBlock: '/mempool/blocks/txs',
   mempoolHistory: '/mempool/history',
   recommendedFees: '/fees/recommended',
+  feeEstimates: '/fees/estimates',
+  confirmationForecast: '/fees/confirmation',
   feeHistory: '/fees/history',
   reorgs: '/reorgs?page',
   miningPools: '/mining/pools',

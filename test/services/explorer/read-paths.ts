@@ -23,6 +23,8 @@ export const OBSERVED: ReadonlySet<string> = new Set([
   'mempoolReplacements',
   'replacedTransaction',
   'transactionReplacements',
+  'feeEstimates',
+  'confirmationForecast',
 ])
 
 /**

@@ -22,6 +22,7 @@ import { WrittenAnswer } from '../reads/written-answer.js'
 import type { NodeProgress } from '../state/indexer-status.js'
 import type { ChainState, State } from '../state/state.js'
 import type { CancelSignal } from '../tables/cancellation.js'
+import { Forecasts } from '../forecast/forecasts.js'
 import type { HistoryTables } from '../mempool/history-tables.js'
 import type { Tables } from '../tables/tables.js'
 import type { Freshness } from '../reads/read.js'
@@ -118,6 +119,7 @@ export class Reader {
   readonly #cache = new AnswerCache<Wanted>()
   #definitionsVersion: number
   readonly #projections = new Projections()
+  readonly #forecasts: Forecasts
   /** Answers in progress: equal requests at one state share an answer. */
   readonly #pending = new Map<string, { readonly clock: number; readonly answer: SharedAnswer<Outcome> }>()
   #answersUnderWay = 0
@@ -126,6 +128,7 @@ export class Reader {
   constructor(parts: ReaderParts) {
     this.#parts = parts
     this.limit = new RequestLimit(parts.limit)
+    this.#forecasts = new Forecasts(parts.history)
     this.#definitionsVersion = parts.definitions.version
     parts.state.watch((change) => {
       this.#cache.apply(change)
@@ -499,6 +502,7 @@ export class Reader {
       definitions: { labels: definitions.labels, pools: definitions.pools },
       node,
       projections: this.#projections,
+      forecasts: this.#forecasts,
       validity,
       size,
       ofHead: (read, args) => this.#ofHead(context, read, args),

@@ -5,7 +5,8 @@ import { block, blocks, blockTransactions, tip } from './chain/blocks.js'
 import { blockStatistics } from './chain/block-statistics.js'
 import { label, labels } from './addresses/labels.js'
 import { feeHistory } from './chain/fee-history.js'
-import { mempoolBlocks, recommendedFees } from './mempool/fees.js'
+import { mempoolBlocks, recommendedFees } from './fees/fees.js'
+import { confirmationForecast, feeEstimates } from './fees/forecasts.js'
 import { reorgs } from './chain/reorgs.js'
 import { blockSummary, projectedBlock } from './mempool/block-contents.js'
 import { expectedBlock, expectedBlocks } from './mempool/expected-blocks.js'
@@ -92,6 +93,8 @@ export const READS: readonly Read[] = [
   projectedBlock,
   mempoolHistory,
   recommendedFees,
+  feeEstimates,
+  confirmationForecast,
   feeHistory,
   reorgs,
   miningPools,

@@ -4,6 +4,7 @@ import { coded } from '../../../../pipelines/errors.js'
 import type { NodeHealth } from '../node/node-health.js'
 import type { ChainState, RelayFees } from '../state/state.js'
 import type { IndexerFigures } from '../state/indexer-status.js'
+import type { Forecasts } from '../forecast/forecasts.js'
 import type { HistoryTables } from '../mempool/history-tables.js'
 import type { Tables } from '../tables/tables.js'
 import type { DroppedTxs } from '../mempool/dropped.js'
@@ -71,6 +72,7 @@ export interface ReadContext {
   readonly definitions: Pick<Definitions, 'labels' | 'pools'>
   readonly node: NodeStatus
   readonly projections: Projections
+  readonly forecasts: Forecasts
   /** Records how long the answer is valid. */
   readonly validity: Validity
   /** Bounds the size of the answer. */

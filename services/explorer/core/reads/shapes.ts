@@ -34,6 +34,17 @@ export * from './feed-shapes.js'
 export * from './figure-shapes.js'
 export * from './mempool/content-shapes.js'
 export * from './mempool/history-shapes.js'
+export {
+  BlocksChance,
+  BlocksEstimate,
+  ConfirmationBlocks,
+  ConfirmationForecast,
+  ConfirmationMinutes,
+  FeeEstimates,
+  FeeRates,
+  MinutesChance,
+  MinutesEstimate,
+} from './fees/forecast-shapes.js'
 export * from './wallet/shapes.js'
 export {
   Replacement,
@@ -420,12 +431,6 @@ export const RecommendedFees = Type.Object({
     Type.String({
       description:
         'what a replacement must pay more for its own size, base units per virtual byte; null if not known',
-    }),
-  ),
-  recentFeeRate: orNull(
-    Type.String({
-      description:
-        'lowest average of the full recent blocks, base units per virtual byte; null unless half of them are full',
     }),
   ),
   items: list(FeeTarget, 'nearest first'),

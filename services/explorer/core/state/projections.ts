@@ -1,4 +1,5 @@
 import type { Network } from '../../../../pipelines/chain/networks.js'
+import { sizing } from '../../../../pipelines/mempool/rate-steps.js'
 import type { ChainState } from './state.js'
 import type { MempoolTxs } from '../mempool/mempool-txs.js'
 import {
@@ -17,10 +18,16 @@ const REST = 9
 /** The time in ms after which blocks are requested again whose successors are in progress. */
 const SOON_MS = 500
 
-/** The projected blocks of a mempool. */
-export interface Projected {
+/** The projected blocks of a mempool, and what waits in it. */
+interface Result {
   /** The next one first. */
   readonly blocks: readonly ProjectedBlock[]
+  /** The virtual sizes of all transactions by the steps of their effective fee rates. */
+  readonly sizes: readonly number[]
+}
+
+/** The projection of a mempool. */
+export interface Projected extends Result {
   /** The time from which on there may be newer blocks; undefined if these are projected from the requested mempool. */
   readonly untilMs: number | undefined
 }
@@ -28,9 +35,17 @@ export interface Projected {
 interface Projection {
   readonly mempool: MempoolTxs
   readonly view: ChainState['view']
-  readonly blocks: Promise<readonly ProjectedBlock[]>
+  readonly result: Promise<Result>
   /** The end of the rest after it; undefined while it is in progress. */
   untilMs?: number
+}
+
+function* projectingAndSizing(
+  mempool: MempoolTxs,
+  maxWeight: number,
+): Generator<undefined, Result, undefined> {
+  const blocks = yield* projecting(mempool.values(), maxWeight, MAX_PROJECTED_BLOCKS + 1)
+  return { blocks, sizes: yield* sizing(mempool.values()) }
 }
 
 /**
@@ -42,14 +57,14 @@ export class Projections {
   /** The last projection that has ended. */
   #ended: Projection | undefined
 
-  /** Returns the first blocks that a mempool fills, or did shortly before. */
+  /** Returns the first blocks that a mempool fills, or did shortly before, and what waits in it. */
   async of(mempool: MempoolTxs, view: ChainState['view'], network: Network): Promise<Projected> {
     const used = this.#reusable(mempool, view) ?? this.#project(mempool, view, network)
-    const blocks = await used.blocks
-    if (used.mempool === mempool) return { blocks, untilMs: undefined }
+    const result = await used.result
+    if (used.mempool === mempool) return { ...result, untilMs: undefined }
     const isOver = Date.now() >= (used.untilMs ?? 0)
     if (isOver && this.#newest === used) this.#project(mempool, view, network)
-    return { blocks, untilMs: isOver ? Date.now() + SOON_MS : used.untilMs }
+    return { ...result, untilMs: isOver ? Date.now() + SOON_MS : used.untilMs }
   }
 
   /** Returns a projection of a mempool, or of an earlier version of a large one. */
@@ -63,8 +78,8 @@ export class Projections {
 
   #project(mempool: MempoolTxs, view: ChainState['view'], network: Network): Projection {
     const maxWeight = projectedWeight(network)
-    const result = inSlices(projecting(mempool.values(), maxWeight, MAX_PROJECTED_BLOCKS + 1))
-    const projection: Projection = { mempool, view, blocks: result.then(({ value }) => value) }
+    const result = inSlices(projectingAndSizing(mempool, maxWeight))
+    const projection: Projection = { mempool, view, result: result.then(({ value }) => value) }
     void result.then(({ tookMs }) => {
       projection.untilMs = Date.now() + REST * tookMs
       this.#ended = projection

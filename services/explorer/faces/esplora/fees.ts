@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { feeEstimatesOf } from '../../core/reads/mempool/fee-estimates.js'
+import { feeEstimatesOf } from '../../core/reads/fees/estimates-of-node.js'
 import { declareRead } from '../../core/reads/read.js'
 
 /** The numbers of blocks that estimates are for. */

@@ -135,6 +135,7 @@ function contextOf(context: ReadContext, locale: Locale, at: Assets['at']): Page
     definitions: context.definitions,
     node: context.node,
     projections: context.projections,
+    forecasts: context.forecasts,
     validity: context.validity,
     size: context.size,
     ofHead: context.ofHead,

@@ -12,7 +12,7 @@ import { findBlock } from '../chain/block-rows.js'
 import { noBlock } from '../chain/blocks.js'
 import { declareRead, networkIn, type ReadContext } from '../read.js'
 import { BlockSummary, ProjectedBlockSummary } from '../shapes.js'
-import { projectedBlocks } from './fees.js'
+import { projectedBlocks } from '../fees/basis.js'
 import { parentsOf, projectable } from './transaction-package.js'
 
 /** The number of transactions that one lookup reads: their rows are in memory together. */

@@ -25,7 +25,7 @@ import { hash } from '../arguments.js'
 import { findTransaction } from '../chain/transaction-details.js'
 import { declareRead, networkIn, type ReadContext } from '../read.js'
 import { TransactionPackage } from '../shapes.js'
-import { projectedBlocks } from './fees.js'
+import { projectedBlocks } from '../fees/basis.js'
 
 /** About the characters of a member of a list. */
 const MEMBER_CHARACTERS = 150

@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import { effectiveOf } from '../../../../../pipelines/mempool/packages.js'
 import type { ShownTx } from '../../../core/mempool/shown-tx.js'
-import { feeEstimatesOf } from '../../../core/reads/mempool/fee-estimates.js'
-import { minimumOf } from '../../../core/reads/mempool/fees.js'
+import { feeEstimatesOf } from '../../../core/reads/fees/estimates-of-node.js'
+import { minimumOf } from '../../../core/reads/fees/basis.js'
 import { declareRead, type ReadContext } from '../../../core/reads/read.js'
 import { text } from './arguments.js'
 

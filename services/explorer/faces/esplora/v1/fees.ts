@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import type { ProjectedBlock, ProjectedPackage } from '../../../../../pipelines/mempool/projection.js'
-import { projectedBlocks, recommendedOf } from '../../../core/reads/mempool/fees.js'
+import { projectedBlocks } from '../../../core/reads/fees/basis.js'
+import { recommendedOf } from '../../../core/reads/fees/fees.js'
 import { declareRead, networkIn, type ReadContext } from '../../../core/reads/read.js'
 
 /** The numbers of blocks for which the fees of mempool.space's API are meant, which it names by their times on Bitcoin. */

@@ -1,6 +1,6 @@
 import { html } from '../../../../design/html.js'
 import { limit } from '../../../core/reads/arguments.js'
-import { mempoolBlocks, recommendedFees } from '../../../core/reads/mempool/fees.js'
+import { mempoolBlocks, recommendedFees } from '../../../core/reads/fees/fees.js'
 import { mempoolSummary, mempoolTransactions } from '../../../core/reads/mempool/mempool.js'
 import { feeHistogram, projectedCard } from '../components/blocks.js'
 import { empty, heading, section, stat, stats } from '../components/elements.js'

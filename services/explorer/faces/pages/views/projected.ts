@@ -1,5 +1,5 @@
 import { html } from '../../../../design/html.js'
-import { mempoolBlocks } from '../../../core/reads/mempool/fees.js'
+import { mempoolBlocks } from '../../../core/reads/fees/fees.js'
 import { projectedBlock } from '../../../core/reads/mempool/block-contents.js'
 import { blockMap } from '../components/charts/block-map.js'
 import { fullness } from '../components/blocks.js'

@@ -9,7 +9,7 @@ import {
   type DecodedTransaction,
   decodedTransaction,
 } from '../../../core/reads/mempool/decoded-transaction.js'
-import { recommendedFees } from '../../../core/reads/mempool/fees.js'
+import { recommendedFees } from '../../../core/reads/fees/fees.js'
 import { columnsOf, rangeOf } from '../components/coins/columns.js'
 import { locktimeText, replacementText } from '../components/coins/locks.js'
 import { copyable, facts, heading, notice, section, stat, stats, txLink } from '../components/elements.js'

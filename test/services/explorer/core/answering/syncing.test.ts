@@ -165,6 +165,8 @@ const EXPECTED: Readonly<Record<string, readonly [level: number, behind: number]
   expectedBlocks: [200, 200],
   expectedBlock: [404, 503],
   recommendedFees: [200, 200],
+  feeEstimates: [200, 503],
+  confirmationForecast: [200, 503],
   feeHistory: [200, 503],
   // What the index has seen.
   reorgs: [200, 200],
@@ -182,6 +184,7 @@ const VALUES: Readonly<Record<string, string>> = {
   txid: ABSENT,
   address: ADDRESS,
   q: ABSENT,
+  feeRate: '1',
 }
 const NOTHING = new Tables({
   connected: true,

@@ -75,6 +75,7 @@ describe('a declared read', () => {
       txid: paying.txid as string,
       address: paying.outputs[0].addresses[0].address as string,
       q: tip,
+      feeRate: '2.5',
       carrying: (await pipeline.get('/op-returns')).body.items[0].txid as string,
       replaced: await addReplaced(
         { log: pipeline.log, get: (path) => pipeline.get(path) },

@@ -54,6 +54,7 @@ describe('the descriptions of the API that an explorer serves', () => {
       descriptor: `addr(${String(smallest.outputs[0].addresses[0].address)})`,
       carrying: (await pipeline.get('/op-returns')).body.items[0].txid,
       labelled: labelled.address,
+      feeRate: '2.5',
     })
   })
   afterAll(async () => {
