@@ -337,7 +337,7 @@ const SETTINGS = {
   rateLimitPerMinute: integer(
     'RATE_LIMIT_PER_MINUTE',
     { least: 0, most: 1_000_000_000, fallback: 100 },
-    'Requests per minute to `/api/v1` per client address (IPv6: per /64). 0 disables this limit and the limits of `/api/ask` and `/api/chat`.',
+    'Requests per minute to `/api/v1` per client address (IPv6: per /64). Pages have six times as many of their own. 0 disables this limit and the limits of `/api/ask` and `/api/chat`.',
   ),
   esploraRateLimitPerMinute: integer(
     'ESPLORA_RATE_LIMIT_PER_MINUTE',

@@ -1,9 +1,12 @@
 import { once } from 'node:events'
 import { createServer, type Server, type Socket, connect } from 'node:net'
+import { pino } from 'pino'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { addressOf } from '../../pipelines/chain/address.js'
 import { REGTEST } from '../../pipelines/chain/networks.js'
+import { loadConfig } from '../../services/config.js'
+import { startExplorer } from '../../services/explorer/host/explorer.js'
 import { type Simnode, startSimnode } from '../../services/simnode/node.js'
 import { Browsing, DESK } from '../harness/browsing.js'
 import { CHROMIUM } from '../harness/chromium.js'
@@ -42,6 +45,9 @@ async function forwarder(
   }
   return { url: `http://127.0.0.1:${String(own)}`, cut, heal: listen, close: cut }
 }
+
+/** The time that passes in pages between two changes of the mempool: as long as their pause between two requests. */
+const SECONDS_AT_ONCE = 3
 
 describe.skipIf(CHROMIUM === undefined)('open pages', () => {
   let node: Simnode
@@ -125,6 +131,54 @@ describe.skipIf(CHROMIUM === undefined)('open pages', () => {
     expect(node.chain.tip).toBe(tip)
     await done(unknown)
     await done(unused)
+  })
+
+  it('of ten readers at one address are never refused by the default limit, in a minute in which the mempool never rests', async () => {
+    const { rateLimitPerMinute } = loadConfig({})
+    const { db, log } = pipeline
+    const options = { host: '127.0.0.1', port: 0, db, log, rateLimitPerMinute, auditEveryMs: 0 }
+    const explorer = await startExplorer({ ...options, logger: pino({ level: 'silent' }) })
+    const answers: { readonly url: string; readonly status: number }[] = []
+    try {
+      const page = await browsing.open('/', DESK, explorer.url, async (opened) => {
+        await opened.clock.install()
+        opened.on('response', (response) => {
+          answers.push({ url: response.url(), status: response.status() })
+        })
+      })
+      await isLive(page)
+      // The minute passes in the page alone: all requests are in one window of the limit.
+      for (let second = 0; second < 60; second += SECONDS_AT_ONCE) {
+        if (second % 15 === 0) node.simulation.mine({ blocks: 1 })
+        else node.simulation.enter(1)
+        await level()
+        await page.clock.runFor(SECONDS_AT_ONCE * 1_000)
+      }
+      const newest = page.locator(`[data-key="b-${node.chain.tip.hash}"]`)
+      await until('the newest block is shown', async () => {
+        await page.clock.runFor(500)
+        return (await newest.count()) > 0
+      })
+      await done(page)
+      const updates = answers.filter(({ url }) => url === `${explorer.url}/`).length
+      console.info(`an open front page: ${String(updates)} requests of the page in a minute`)
+      expect(updates).toBeGreaterThan(15)
+      const statusOf = async (path: string): Promise<number> =>
+        (await fetch(path, { headers: { accept: 'text/html' } })).status
+      const others = []
+      for (let reader = 2; reader <= 10; reader++)
+        for (const { url } of answers) others.push(await statusOf(url))
+      expect(new Set([...answers.map(({ status }) => status), ...others])).toEqual(new Set([200]))
+      // The API has its own budget, and that of the pages ends too.
+      for (let sent = 0; sent < rateLimitPerMinute; sent++)
+        expect(await statusOf(`${explorer.url}/api/v1/stats/summary`)).toBe(200)
+      expect(await statusOf(`${explorer.url}/api/v1/stats/summary`)).toBe(429)
+      let left = 6 * rateLimitPerMinute - 10 * updates
+      while (left-- > 0) expect(await statusOf(explorer.url)).toBe(200)
+      expect(await statusOf(explorer.url)).toBe(429)
+    } finally {
+      await explorer.close()
+    }
   })
 
   it('say that the connection is lost, and show what was missed when it is back', async () => {

@@ -3,6 +3,7 @@
  * either routes of the HTTP server, with WebSocket protocols at some of them, or a listener with a port of its own.
  */
 import type { Encoding } from '../core/answering/encoding.js'
+import type { RequestLimit } from '../core/answering/request-limit.js'
 import type { Failure } from '../core/answering/failure.js'
 import type { Read } from '../core/reads/read.js'
 import type { ChainState } from '../core/state/state.js'
@@ -50,6 +51,8 @@ export interface HttpFace {
   readonly routes: readonly Route[]
   /** The path below which unknown paths belong to the face too, and are counted against the rate limit. */
   readonly prefix?: string
+  /** Counts the requests for its routes. Not set: the limit of the server. */
+  readonly limit?: RequestLimit
   /** Returns the answer for a failure. */
   readonly failed: (failure: Failure, request: PageRequest, chain: ChainState) => Answer
   /** Returns the answer for a path that no face has. Not set: 404 as JSON; only one face without a prefix has it. */

@@ -58,3 +58,6 @@ export interface ExplorerOptions {
   /** Set if this is one of several processes that share the ports. */
   readonly member?: Member | undefined
 }
+
+/** The requests for pages that the limit of each client allows for one request to the API: an open page keeps itself up to date. */
+export const PAGES_PER_REQUEST = 6

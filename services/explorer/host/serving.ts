@@ -18,7 +18,7 @@ import { attachFaces, Dispatcher } from './http/dispatch.js'
 import { NodeServer } from './http/node-server.js'
 import type { Server } from './http/server.js'
 import type { Metrics } from './metrics.js'
-import type { ExplorerOptions } from './options.js'
+import { type ExplorerOptions, PAGES_PER_REQUEST } from './options.js'
 import { limitOf } from './reading.js'
 import { type MetricsText, statusRoutes } from './status.js'
 
@@ -43,10 +43,12 @@ export function servingOf(
   const metricsText: MetricsText = member?.metricsText ?? (() => metrics.text())
   const openApi = (): string => documents.of('openapi').body.toString()
   const electrum = electrumOf(core, options, metrics)
+  const pagesMost = PAGES_PER_REQUEST * (options.rateLimitPerMinute ?? 0)
+  const pagesLimit = new RequestLimit(limitOf('pages', pagesMost, options))
   // One line for each face; if two faces have a path, the first face answers.
   const faces: readonly HttpFace[] = [
     restFace({ core, answers, documents }),
-    pagesFace({ core, openApi, basePath, docsUrl, docsPort }),
+    pagesFace({ core, openApi, basePath, docsUrl, docsPort, limit: pagesLimit }),
     graphqlFace(core, basePath),
     websocketFace(core),
     electrum.web,

@@ -1,3 +1,4 @@
+import type { RequestLimit } from '../../core/answering/request-limit.js'
 import type { Core } from '../../core/core.js'
 import type { HttpFace } from '../face.js'
 import { loadAssets } from './assets.js'
@@ -13,10 +14,11 @@ interface PagesParts {
   /** The public URL of the documentation. Not set: `docsPort` at the host of each request. */
   readonly docsUrl: string | undefined
   readonly docsPort: number | undefined
+  readonly limit: RequestLimit
 }
 
 /** Returns the face of the pages for people. */
-export const pagesFace = ({ core, openApi, basePath, docsUrl, docsPort }: PagesParts): HttpFace =>
+export const pagesFace = ({ core, openApi, basePath, docsUrl, docsPort, limit }: PagesParts): HttpFace =>
   new Site({
     assets: loadAssets(basePath),
     status: core,
@@ -26,4 +28,5 @@ export const pagesFace = ({ core, openApi, basePath, docsUrl, docsPort }: PagesP
     commands: core.commands,
     docsUrl,
     docsPort,
+    limit,
   })

@@ -1,6 +1,7 @@
 import { type Encoding, encodedText, JSON_ENCODING } from '../../core/answering/encoding.js'
 import { type Failure, overLimit } from '../../core/answering/failure.js'
 import { preferredCoding } from '../../../http/content-coding.js'
+import type { RequestLimit } from '../../core/answering/request-limit.js'
 import type { Outcome, Reader } from '../../core/answering/reader.js'
 import { asksForHtml, prefersJson } from '../../http/accept.js'
 import {
@@ -93,6 +94,8 @@ export interface SiteParts extends PageSources {
   readonly docsUrl?: string | undefined
   /** 0 if it is not known. */
   readonly docsPort?: number | undefined
+  /** Counts the requests for pages. Not set: the limit of the server. */
+  readonly limit?: RequestLimit
 }
 
 type FormFor = NonNullable<ReadRoute['formFor']>
@@ -115,9 +118,11 @@ export class Site implements HttpFace {
   readonly #parts: SiteParts
   readonly #pages: Router<ReadRoute>
   readonly routes: readonly Route[]
+  readonly limit?: RequestLimit
 
   constructor(parts: SiteParts) {
     this.#parts = parts
+    if (parts.limit !== undefined) this.limit = parts.limit
     const { documents, texts, posted } = pagesOf(parts)
     const routesOf = (pages: readonly Page[], formFor: FormFor): ReadRoute[] =>
       LANGUAGES.flatMap((language) =>

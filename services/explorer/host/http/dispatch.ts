@@ -1,5 +1,6 @@
 import type { Encoding } from '../../core/answering/encoding.js'
 import { DEFECT, type Failure, OVERLOADED } from '../../core/answering/failure.js'
+import type { RequestLimit } from '../../core/answering/request-limit.js'
 import type { Reader } from '../../core/answering/reader.js'
 import type { Read } from '../../core/reads/read.js'
 import type { HttpFace, Route } from '../../faces/face.js'
@@ -16,6 +17,7 @@ import {
   wrongMethod,
 } from '../../http/answer.js'
 import { argumentsOfUrl } from '../../http/arguments.js'
+import { mediaOf } from '../../http/media.js'
 import type { ReadAnswers } from '../../http/read-answers.js'
 import { type Matched, Router } from '../../http/router.js'
 import type { Metrics } from '../metrics.js'
@@ -110,15 +112,20 @@ export class Dispatcher {
     if (cached === undefined) return reader.isFull ? this.#shed(url, head) : undefined
     const representation = answers.representationFor(cached, head)
     if (representation === undefined) return undefined
-    const limitAnswer = this.#limited(url, head)
+    // Answers in JSON, which are most, count against the limit of the server: their route need not be found.
+    const limit = mediaOf(cached) === undefined ? answers.limit : this.#limitOf(pageRequest(url, head))
+    const limitAnswer = this.#limited(url, head, limit)
     if (limitAnswer !== undefined) return limitAnswer === 'undecided' ? undefined : limitAnswer
     reader.countHit(cached)
     return answers.answerWith(representation, cached)
   }
 
   /** Counts a request against the rate limit, without other processes. @returns the refusal if its client has exceeded the limit. */
-  #limited(url: string, head: RequestHead): Answer | 'undecided' | undefined {
-    const { limit } = this.#parts.answers
+  #limited(
+    url: string,
+    head: RequestHead,
+    limit = this.#parts.answers.limit,
+  ): Answer | 'undecided' | undefined {
     const failure = limit.isSet ? limit.overNow(() => head.origin()) : undefined
     return typeof failure === 'object' ? this.#refused(failure, pageRequest(url, head)) : failure
   }
@@ -152,10 +159,14 @@ export class Dispatcher {
   /** Counts a request against the rate limit. @returns the refusal if its client has exceeded the limit. */
   #refusal(request: Request): Answer | undefined | Promise<Answer | undefined> {
     if (request.method === 'OPTIONS' || !this.#isLimited(request)) return undefined
-    const failure = this.#parts.answers.limit.over(request.origin)
+    const failure = this.#limitOf(request).over(request.origin)
     const refused = (result: Failure | undefined): Answer | undefined =>
       result === undefined ? undefined : this.#refused(result, request)
     return failure instanceof Promise ? failure.then(refused) : refused(failure)
+  }
+
+  #limitOf(request: PageRequest): RequestLimit {
+    return this.#find(request)?.route.face.limit ?? this.#parts.answers.limit
   }
 
   #isLimited(request: PageRequest): boolean {

@@ -92,6 +92,7 @@ export class Coordinator {
       })
     this.#leases = {
       requests: leases('requests'),
+      pages: leases('pages'),
       broadcasts: leases('broadcasts'),
       esplora: leases('esplora'),
       electrum: leases('electrum'),

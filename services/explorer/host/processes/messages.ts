@@ -3,7 +3,7 @@ import type { MetricSnapshot } from '../../../metrics/prometheus.js'
 import type { NumberedChannel, PositionedStream } from '../../core/feed/streams.js'
 
 /** The rate limits that the processes share. */
-export type LimitName = 'requests' | 'broadcasts' | 'esplora' | 'electrum'
+export type LimitName = 'requests' | 'pages' | 'broadcasts' | 'esplora' | 'electrum'
 
 /** The numbers of the last events that are numbered by the log and the tables: how far a process has got. */
 export type FeedPosition = Readonly<Record<PositionedStream, number>>

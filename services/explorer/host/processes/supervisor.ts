@@ -7,6 +7,7 @@ import { explorerPorts } from '../../../process/explorer-ports.js'
 import { availablePort, PortTaken } from '../../../process/ports.js'
 import { Supervised } from '../../../process/supervised.js'
 import { monotonicMs } from './clock.js'
+import { PAGES_PER_REQUEST } from '../options.js'
 import { Coordinator, type Process } from './coordinator.js'
 import type { FromPrimary, ToPrimary } from './messages.js'
 import { Outbox } from './outbox.js'
@@ -33,6 +34,7 @@ export async function supervise({ config, logger, signal, args }: ServiceContext
     now: monotonicMs,
     limits: {
       requests: config.rateLimitPerMinute,
+      pages: PAGES_PER_REQUEST * config.rateLimitPerMinute,
       broadcasts: config.broadcastRateLimitPerMinute,
       esplora: config.esploraRateLimitPerMinute,
       electrum: config.electrumRateLimitPerMinute,

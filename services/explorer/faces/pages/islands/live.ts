@@ -4,7 +4,7 @@ import { hold, startHolding } from './holding.js'
 import { localise } from './times.js'
 
 /** The shortest time between two requests of the page while the mempool changes. */
-const PAUSE_MS = 1_000
+const PAUSE_MS = 3_000
 /** The same for a page that costs as much as many others, see `liveForm`. */
 const COSTLY_PAUSE_MS = 20_000
 /** Blocks and reorganisations are shown at once, those that arrive together by one request. */

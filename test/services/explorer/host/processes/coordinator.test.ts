@@ -53,7 +53,7 @@ describe('the processes of an explorer', () => {
     started = 0
     processes = []
     coordinator = new Coordinator({
-      limits: { requests: 10, broadcasts: 3, esplora: 5, electrum: 7 },
+      limits: { requests: 10, pages: 60, broadcasts: 3, esplora: 5, electrum: 7 },
       now: () => now,
       feedBegin: BEGIN,
       onDefect: (error) => {
