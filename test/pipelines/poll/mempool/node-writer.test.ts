@@ -19,17 +19,17 @@ const MB = 2 ** 20
 /** Together with the event around it the largest batch that a topic accepts: 8 MiB and one event more. */
 const MAX_BATCH_BYTES = 9 * MB
 
-/** The hex of a transaction of a megabyte. */
-function large(salt: number): MempoolTx {
+/** Returns a transaction. @param bytes the size of its script: a megabyte, unless set. */
+function transaction(salt: number, bytes = MB): MempoolTx {
   const inputs = [{ prevTxid: NONE, prevVout: salt, scriptSig: Buffer.alloc(0), sequence: 0, witness: [] }]
   const raw = serializeTx(
-    { version: 2, locktime: salt, inputs, outputs: [{ value: 1n, script: Buffer.alloc(MB, salt) }] },
+    { version: 2, locktime: salt, inputs, outputs: [{ value: 1n, script: Buffer.alloc(bytes, salt) }] },
     false,
   )
   return mempoolTx({ txid: parseTx(raw).txid, raw, fee: BigInt(salt), firstSeen: salt })
 }
 
-const txs = Array.from({ length: 30 }, (_, salt) => large(salt))
+const txs = Array.from({ length: 30 }, (_, salt) => transaction(salt))
 const txids = new Set(txs.map(({ txid }) => txid))
 const counts = (entered: bigint) => ({ entered, left: 0n })
 
@@ -105,7 +105,9 @@ describe('a mempool that is larger than the largest batch of a log', () => {
   it('is split when thousands leave at once, and counts them', async () => {
     const writer = await newWriter()
     const position = await writer.snapshot(0, counts(30n), txs)
-    const many = Array.from({ length: 20_000 }, () => txs[0]!)
+    // Each is written with its bytes.
+    const small = transaction(31, 100)
+    const many = Array.from({ length: 20_000 }, () => small)
     const left = many.map((tx) => ({ tx, cause: { reason: 'unknown' } as const }))
     const passed = { txid: txs[0]!.txid, fee: 1n, vsize: 1, block: '00'.repeat(32), height: 1 }
     expect(
