@@ -128,6 +128,8 @@ describe.skipIf(CHROMIUM === undefined)('open pages', () => {
     await unknown.locator('.badge.wait').first().waitFor()
     await unused.locator(`[id="t-${tx.txid}"]`).waitFor()
     expect(await unused.locator('.notice').count()).toBe(0)
+    const csv = await unused.locator('a.csv').getAttribute('href')
+    expect(await (await fetch(`${pipeline.url}${csv ?? ''}`)).text()).toContain(tx.txid)
     expect(node.chain.tip).toBe(tip)
     await done(unknown)
     await done(unused)

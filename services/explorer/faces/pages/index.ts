@@ -65,7 +65,7 @@ export function pagesOf(sources: PageSources): {
     labels,
     opReturns,
     large,
-    api(openApi),
+    api(openApi, source.ports),
     search,
     status(source),
   ]

@@ -67,7 +67,7 @@ export const address = declarePage({
       summary &&
       (await Promise.all([
         figures(context, summary, { requested, show, range }),
-        coins(context, requested, { page, show }),
+        coins(context, requested, { page, show, isUnused }),
       ]))
     const body = html`<header class="top with-code">
         <div>
@@ -153,15 +153,26 @@ async function figures(
 async function coins(
   context: PageContext,
   requested: string,
-  { page, show }: { readonly page: number; readonly show: Tab },
+  { page, show, isUnused }: { readonly page: number; readonly show: Tab; readonly isUnused: boolean },
 ): Promise<Html> {
-  const { t, to } = context
+  const { t, to, at } = context
   const list = await (show === 'history' ? history : unspent)(context, requested, page)
   const path = to(`/address/${requested}`)
   const current = (tab: Tab): Html | undefined => (show === tab ? html` aria-current="page"` : undefined)
   return html`<nav class="tabs-bar">
       <a href="${path}" ${current('history')}>${t.address.history}</a>
       <a href="${path}?show=utxos" ${current('utxos')}>${t.address.utxos}</a>
+      ${
+        isUnused
+          ? undefined
+          : html`<a
+              class="csv"
+              href="${at(`/api/v1/address/${requested}/txs.csv`)}"
+              title="${t.address.csv}"
+              download
+              >${t.words.csv}</a
+            >`
+      }
     </nav>
     ${list}`
 }

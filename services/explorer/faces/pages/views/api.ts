@@ -1,5 +1,5 @@
 import { html, type Html } from '../../../../design/html.js'
-import { heading } from '../components/elements.js'
+import { facts, heading } from '../components/elements.js'
 import { table } from '../components/table.js'
 import { DOCS } from '../layout.js'
 import { declarePage, type PageContext } from '../page.js'
@@ -47,7 +47,7 @@ interface Schema {
 }
 
 /** Returns the page of all endpoints of the API, as its OpenAPI document describes them, each with a form. */
-export const api = (document: () => OpenApi) =>
+export const api = (document: () => OpenApi, ports: ReadonlyMap<string, number>) =>
   declarePage({
     name: 'api',
     path: '/api',
@@ -63,7 +63,13 @@ export const api = (document: () => OpenApi) =>
         ),
       )
       const body = html`${heading(t.api.title, t.api.about)}
-        <p><a href="${at(DOCS)}">${t.api.more}</a> <a href="${at('/openapi.json')}">openapi.json</a></p>
+        <p><a href="${at(DOCS)}">${t.api.more}</a></p>
+        ${facts([
+          ['OpenAPI', html`<a href="${at('/openapi.json')}">openapi.json</a>`],
+          ['GraphQL', html`<a href="${at('/graphql')}">GraphiQL</a> <small>${t.api.graphiql}</small>`],
+          ['WebSocket', html`<code>${at('/ws')}</code> <a href="${at('/asyncapi.json')}">asyncapi.json</a>`],
+          ...[...ports].map(([name, port]) => [name, t.api.port(String(port))] as const),
+        ])}
         ${endpoints}`
       return { ...t.api, body }
     },

@@ -143,6 +143,11 @@ describe('the pages without a database', () => {
 
   it('load files whose names change with their content, compressed', async () => {
     const text = await (await get('/api')).text()
+    for (const link of ['/openapi.json', '/asyncapi.json', '/graphql']) {
+      expect(text).toContain(`href="${link}"`)
+      expect((await get(link)).status, link).toBe(200)
+    }
+    expect(text).toContain('Port 50001')
     const files = [...text.matchAll(/"(\/_explorer\/[\w-]+\.(?:css|js|svg))"/g)].map(([, path]) => path ?? '')
     expect(files).toHaveLength(4)
     for (const path of files) {

@@ -4,6 +4,7 @@ import type { addresses as english } from '../en/addresses.js'
 export const addresses: typeof english = {
   address: {
     title: 'Adresse',
+    csv: 'Alle Transaktionen als Tabelle, CSV',
     unused: 'Hier ist noch nichts angekommen. Sobald es das tut, zeigt es diese Seite.',
     balance: 'Guthaben',
     received: 'Empfangen',

@@ -45,6 +45,8 @@ export const service: typeof english = {
     byDefault: (value) => `sonst ${value}`,
     field: 'Feld',
     meaning: 'Bedeutung',
+    graphiql: 'viele Objekte mit einer Abfrage, im Browser auszuprobieren',
+    port: (port) => `Port ${port}`,
     more: 'Die Dokumentation beschreibt die API, den Feed über WebSocket und gRPC.',
   },
   search: {

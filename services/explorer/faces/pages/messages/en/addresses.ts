@@ -2,6 +2,7 @@
 export const addresses = {
   address: {
     title: 'Address',
+    csv: 'All transactions as a table, CSV',
     unused: 'Nothing has been received here yet. This page shows it as soon as it is.',
     balance: 'Balance',
     received: 'Received',

@@ -44,6 +44,8 @@ export const service = {
     byDefault: (value: string) => `${value} by default`,
     field: 'Field',
     meaning: 'Meaning',
+    graphiql: 'queries of many objects at once, tried in the browser',
+    port: (port: string) => `Port ${port}`,
     more: 'The documentation describes the API, the feed over WebSocket and gRPC.',
   },
   search: {
