@@ -121,6 +121,13 @@ export class PageFigures {
         .slice(1)
         .map((line) => line.split(',')[1]),
     ).toEqual(expected)
+    const fees = (await this.pipeline.get('/fees/history?limit=2016')).body.items
+    const feesCsv = await (await fetch(`${this.pipeline.url}/charts/fees.csv?range=day`)).text()
+    expect(feesCsv.trim().split('\n').slice(1)).toEqual(
+      fees
+        .map(({ height, total_fees }: Record<string, unknown>) => `${String(height)},${String(total_fees)}`)
+        .reverse(),
+    )
     const pathOf = (page: Page) => page.locator('#chart-difficulty .line-0 >> nth=0').getAttribute('d')
     const bare = await this.browsing.open('/mining', { ...DESK, javaScriptEnabled: false })
     await bare.locator('.spans a', { hasText: 'Week' }).click()

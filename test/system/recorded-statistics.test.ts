@@ -161,6 +161,29 @@ describe('the statistics of the recording', () => {
       expect(Object.fromEntries(reported)).toEqual(naivePools(chain.blocks, window, pools))
       expect(answer.blockCount).toBe(Math.min(window, chain.blocks.length))
     }
+    const all = naivePools(chain.blocks, chain.blocks.length, pools)
+    for (const [name, count] of Object.entries(all)) {
+      const { slug } = (await body('/mining/pools?window=10000')).pools.find(
+        (pool: { name: string }) => pool.name === name,
+      )
+      const answer = await body(`/mining/pool?slug=${slug}&limit=100`)
+      expect([answer.name, answer.window, answer.blockCount]).toEqual([name, chain.blocks.length, count])
+      let sum = 0
+      for (const { date, block_count, pool_block_count } of answer.days) {
+        const ofDay = chain.blocks.filter((block) => dateOfBlock(block) === date)
+        expect(block_count).toBe(ofDay.length)
+        expect(pool_block_count).toBe(naivePools(ofDay, ofDay.length, pools)[name] ?? 0)
+        sum += pool_block_count
+      }
+      expect(sum).toBe(count)
+      const own = chain.blocks.filter((block) => naivePools([block], 1, pools)[name] === 1)
+      expect(answer.items.map(({ height }: { height: number }) => height)).toEqual(
+        own
+          .map(({ height }) => height)
+          .slice(-100)
+          .reverse(),
+      )
+    }
     const { items } = await body('/mining/difficulty?limit=20160')
     expect(items).toHaveLength(chain.blocks.length)
     expect(items.map((item: { height: number }) => item.height)).toEqual(

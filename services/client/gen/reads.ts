@@ -1289,6 +1289,47 @@ export interface MiningPool {
   percentage: string
 }
 
+export interface MiningPoolDetails {
+  /** Name. */
+  name: string
+  /** Name in URLs. */
+  slug: string
+  /** Website. */
+  link: string | null
+  /** Newest blocks that are counted. */
+  window: number
+  /** Blocks of the mining pool among them. */
+  blockCount: number
+  /** Percent, decimal. */
+  percentage: string
+  /** UTC days of the counted blocks, oldest first; a day of which some are not counted is left out. */
+  days: PoolDay[]
+  /** The newest blocks of the mining pool, newest first. */
+  items: PoolBlock[]
+  /** Maximum number of blocks. */
+  limit: number
+}
+
+export interface PoolDay {
+  /** YYYY-MM-DD, UTC. */
+  date: string
+  /** Blocks of the day. */
+  block_count: number
+  /** Blocks of the mining pool. */
+  pool_block_count: number
+  /** Percent, decimal. */
+  percentage: string
+}
+
+export interface PoolBlock {
+  /** Height of the block. */
+  height: number
+  /** 64 hexadecimal characters. */
+  hash: string
+  /** ISO 8601 UTC with milliseconds. */
+  timestamp: string
+}
+
 export interface DifficultyItem {
   /** Height of the block. */
   height: number
@@ -2112,6 +2153,16 @@ export interface Reads {
     }
     answer: MiningPools
   }
+  /** A mining pool: its newest blocks, and its share of the blocks of each day. */
+  miningPool: {
+    arguments: {
+      /** Name of the mining pool in URLs, or unknown for all miners that are no known mining pool: 1 to 100 characters; default: unknown. */
+      slug?: string
+      /** Maximum number of blocks: an integer from 1 to 100; default: 20. */
+      limit?: number
+    }
+    answer: MiningPoolDetails
+  }
   /** The difficulty of each block, oldest first; dates take precedence over minutes, and minutes over the limit. */
   miningDifficulty: {
     arguments: {
@@ -2326,6 +2377,7 @@ export const READS: Readonly<Record<keyof Reads, string>> = {
   feeHistory: '/fees/history',
   reorgs: '/reorgs?page',
   miningPools: '/mining/pools',
+  miningPool: '/mining/pool',
   miningDifficulty: '/mining/difficulty',
   miningRetarget: '/mining/retarget',
   miningHashrate: '/mining/hashrate',

@@ -208,3 +208,28 @@ export const TransactionPackage = Type.Object({
   }),
 })
 export type TransactionPackage = Static<typeof TransactionPackage>
+
+export const PoolDay = Type.Object({
+  date: UtcDate,
+  block_count: int('blocks of the day'),
+  pool_block_count: int('blocks of the mining pool'),
+  percentage: Percent,
+})
+
+export const PoolBlock = Type.Object({ height: Height, hash: Hash, timestamp: Time })
+
+export const MiningPoolDetails = Type.Object({
+  name: text('name'),
+  slug: text('name in URLs'),
+  link: orNull(text('website')),
+  window: int('newest blocks that are counted'),
+  blockCount: int('blocks of the mining pool among them'),
+  percentage: Percent,
+  days: list(
+    PoolDay,
+    'UTC days of the counted blocks, oldest first; a day of which some are not counted is left out',
+  ),
+  items: list(PoolBlock, 'the newest blocks of the mining pool, newest first'),
+  limit: int('maximum number of blocks'),
+})
+export type MiningPoolDetails = Static<typeof MiningPoolDetails>

@@ -13,6 +13,7 @@ import { expectedBlock, expectedBlocks } from './mempool/expected-blocks.js'
 import { mempoolHistory } from './mempool/history.js'
 import { mempoolSummary, mempoolTransactions, mempoolTxids } from './mempool/mempool.js'
 import { nodeHealth } from './node.js'
+import { miningPool } from './statistics/pools.js'
 import {
   miningDifficulty,
   miningHashrate,
@@ -98,6 +99,7 @@ export const READS: readonly Read[] = [
   feeHistory,
   reorgs,
   miningPools,
+  miningPool,
   miningDifficulty,
   miningRetarget,
   miningHashrate,

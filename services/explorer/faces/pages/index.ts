@@ -16,6 +16,7 @@ import { replaced } from './views/replaced.js'
 import { replacements } from './views/lists/replacements.js'
 import { projected } from './views/projected.js'
 import { quantum } from './views/quantum.js'
+import { pool } from './views/lists/pools.js'
 import { reorgs } from './views/lists/reorgs.js'
 import { send } from './views/send.js'
 import { search } from './views/search.js'
@@ -59,6 +60,7 @@ export function pagesOf(sources: PageSources): {
     projected,
     replacements,
     mining,
+    pool,
     supply,
     quantum,
     reorgs,

@@ -1,6 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import { balanceHistory } from '../../core/reads/addresses/balance-history.js'
-import { dateOf, dayOfDate } from '../../../../pipelines/chain/time.js'
+import { DAY_SECONDS, dateOf, dayOfDate } from '../../../../pipelines/chain/time.js'
+import { feeHistory } from '../../core/reads/chain/fee-history.js'
+import type { MiningPoolDetails } from '../../core/reads/shapes.js'
 import { address } from '../../core/reads/arguments.js'
 import { oneOf } from '../../core/reads/fields.js'
 import { BadArgument } from '../../core/reads/read.js'
@@ -71,6 +73,74 @@ export async function difficulties(page: PageContext, range: Range): Promise<Cha
   const days = await newestDays(range, (args) => read(dailyStats, args))
   const points = days.map(({ date, avg_difficulty }): Point => [date, avg_difficulty])
   return { ...frame, title: t.mining.difficultyByDay, x: t.words.date, points }
+}
+
+/** The most blocks of which a read returns the fees at once. */
+const FEE_BLOCKS = 2_016
+
+/** Returns how many blocks a span has on average; undefined if they are more than a chart by block has. */
+function blocksOf({ network }: PageContext, range: Range): number | undefined {
+  const blocks = Math.ceil((RANGES[range] * DAY_SECONDS) / (network?.blockSpacing ?? DAY_SECONDS))
+  return RANGES[range] <= RANGES.week && blocks <= FEE_BLOCKS ? blocks : undefined
+}
+
+/** Returns the fees of each block of a short span, and of each day of a longer one. */
+export async function fees(page: PageContext, range: Range): Promise<Chart> {
+  const { t, f, read } = page
+  const frame = {
+    id: 'fees',
+    lines: [t.words.fees],
+    csv: csvOf(page, 'fees', { range }),
+    format: (value: string | number) => f.amount(String(value)),
+    scale: 1e-8,
+  }
+  const limit = blocksOf(page, range)
+  if (limit !== undefined) {
+    const { items } = await read(feeHistory, { limit })
+    const points = items.map(({ height, total_fees }): Point => [height, total_fees]).reverse()
+    return { ...frame, title: t.mining.feesByBlock, x: t.words.height, points }
+  }
+  const days = await newestDays(range, (args) => read(dailyStats, args))
+  const points = days.map(({ date, total_fees }): Point => [date, total_fees])
+  return { ...frame, title: t.mining.feesByDay, x: t.words.date, points }
+}
+
+/** Returns how full each block of a short span is; of a longer one, how many transactions each day has. */
+export async function fullnesses(page: PageContext, range: Range): Promise<Chart> {
+  const { t, read } = page
+  const frame = { id: 'fullness', csv: csvOf(page, 'fullness', { range }) }
+  const limit = blocksOf(page, range)
+  if (limit !== undefined) {
+    const { items } = await read(feeHistory, { limit })
+    const points = items.map(({ height, fullness }): Point => [height, fullness]).reverse()
+    return {
+      ...frame,
+      title: t.mining.fullnessByBlock,
+      lines: [t.mining.fullness],
+      x: t.words.height,
+      points,
+    }
+  }
+  const days = await newestDays(range, (args) => read(dailyStats, args))
+  const points = days.map(({ date, tx_count }): Point => [date, tx_count])
+  return {
+    ...frame,
+    title: t.mining.transactionsByDay,
+    lines: [t.words.transactions],
+    x: t.words.date,
+    points,
+  }
+}
+
+/** Returns the share of a mining pool of the blocks of each day. */
+export function poolShares({ t }: PageContext, { days }: MiningPoolDetails): Chart {
+  return {
+    id: 'pool',
+    title: t.mining.shareByDay,
+    x: t.words.date,
+    lines: [`${t.words.share}, %`],
+    points: days.map(({ date, percentage }): Point => [date, percentage]),
+  }
 }
 
 /** Returns the hashrate of each day. */
@@ -185,6 +255,8 @@ export async function mempoolSizes(page: PageContext, range: Range): Promise<Cha
 const CHARTS = {
   'difficulty.csv': difficulties,
   'hashrate.csv': hashrates,
+  'fees.csv': fees,
+  'fullness.csv': fullnesses,
   'quantum.csv': adoption,
   'exposure.csv': exposed,
   'activity.csv': activity,

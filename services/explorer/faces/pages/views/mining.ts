@@ -9,7 +9,7 @@ import { addressLink, heading, section, share, stat, stats } from '../components
 import { signedPercent, whenChanged, withoutBlocks } from '../components/retarget.js'
 import { table } from '../components/table.js'
 import { declarePage, type PageContext } from '../page.js'
-import { difficulties, hashrates, rangeOf } from '../series.js'
+import { difficulties, fees, fullnesses, hashrates, rangeOf } from '../series.js'
 
 function retarget(page: PageContext, next: Static<typeof Retarget>): Html {
   const { t, f } = page
@@ -29,14 +29,16 @@ export const mining = declarePage({
   path: '/mining',
   args: { range: rangeOf('month') },
   async view(page, { range }) {
-    const { t, f, read } = page
-    const [state, next, hashes, { pools, blockCount }, difficulty, byDay] = await Promise.all([
+    const { t, f, to, read } = page
+    const [state, next, hashes, { pools, blockCount }, ...charts] = await Promise.all([
       read(summary, {}),
       read(miningRetarget, {}).catch(withoutBlocks),
       read(networkHashrate, {}),
       read(miningPools, {}),
-      difficulties(page, range),
+      fees(page, range),
+      fullnesses(page, range),
       hashrates(page, range),
+      difficulties(page, range),
     ])
     const columns = [
       { title: t.mining.pool },
@@ -44,10 +46,10 @@ export const mining = declarePage({
       { title: t.words.share, isNumber: true },
       { title: t.words.address },
     ]
-    const rows = pools.map(({ name, slug, link, blockCount, percentage, address }) => ({
+    const rows = pools.map(({ name, slug, blockCount, percentage, address }) => ({
       id: `miner-${slug}`,
       cells: [
-        link === null ? name : html`<a href="${link}" rel="noopener noreferrer nofollow">${name}</a>`,
+        html`<a href="${to(`/mining/pool/${slug}`)}">${name}</a>`,
         f.number(blockCount),
         html`${f.percent(percentage)}${share(Number(percentage))}`,
         address === null ? '' : addressLink(page, address),
@@ -68,7 +70,7 @@ export const mining = declarePage({
         : stat(t.mining.previousChange, signedPercent(page, next.previous_change), f.date(next.start_time)),
     ])}
     ${section(title, table(title, columns, rows))} ${spans(page, '/mining', range, 'month')}
-    ${section(byDay.title, chart(page, byDay))} ${section(difficulty.title, chart(page, difficulty))}`
+    ${charts.map((each) => section(each.title, chart(page, each)))}`
     return { ...t.mining, body, json: '/mining/pools' }
   },
 })

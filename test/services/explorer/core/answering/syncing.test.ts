@@ -149,6 +149,7 @@ const EXPECTED: Readonly<Record<string, readonly [level: number, behind: number]
   exposure: [200, 200],
   exposureHistory: [200, 200],
   miningPools: [200, 200],
+  miningPool: [200, 200],
   miningDifficulty: [200, 200],
   miningRetarget: [404, 503],
   miningHashrate: [200, 200],

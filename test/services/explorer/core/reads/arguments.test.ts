@@ -45,6 +45,7 @@ const RANGES: Readonly<Record<string, Readonly<Record<string, Range>>>> = {
   '/stats/dilithium/history': { limit: [30, 1, 365] },
   '/stats/value': { limit: [20, 1, 20] },
   '/stats/exposure/history': { limit: [30, 1, 365] },
+  '/mining/pool': { limit: [20, 1, 100] },
   '/mining/pools': { window: [1440, 1, 10_000] },
   '/mining/difficulty': { limit: [2000, 1, 20_160], windowMinutes: [undefined, 1, 10_080] },
   '/mining/hashrate': { limit: [30, 1, 365] },

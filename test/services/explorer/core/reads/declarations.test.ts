@@ -30,6 +30,8 @@ function errorOf({ notFound }: Read, name: string, text: string): object | undef
       if (notFound === undefined) return undefined
       if (text.length > 100) return malformed
       return /^\d{1,10}$/.test(text.trim()) && Number(text) <= HEIGHT ? undefined : missing
+    case 'slug':
+      return text === 'unknown' ? undefined : missing
     case 'txid':
       return missing
     case 'address':
