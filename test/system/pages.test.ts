@@ -278,6 +278,43 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the explorer in Chromium',
     await done(list)
   })
 
+  it('verify a transaction by the browser itself, and notice a block, a branch or bytes that are not right', async () => {
+    const page = await open(`/tx/${spent}`)
+    const steps = page.locator('.verify li')
+    const verify = async (): Promise<string[]> => {
+      await page.locator('.verify button').click()
+      await page.locator('.verify button:not([disabled])').waitFor()
+      return steps.evaluateAll((all) => all.map((step) => step.dataset['state'] ?? ''))
+    }
+    expect(await verify()).toEqual(['right', 'right', 'right', 'right', 'right'])
+    const { block_hash } = (await pipeline.get(`/tx/${spent}`)).body
+    expect(await steps.nth(2).locator('code').textContent()).toBe(block_hash)
+    const lie = async (path: RegExp, change: (text: string) => string): Promise<string[]> => {
+      await page.route(path, async (route) => {
+        const response = await route.fetch()
+        await route.fulfill({ response, body: change(await response.text()) })
+      })
+      await page.reload()
+      const states = await verify()
+      await page.unroute(path)
+      return states
+    }
+    expect(await lie(/\/hex$/, (text) => text.replace(/"hex":"../, '"hex":"07'))).toEqual([
+      'wrong',
+      '',
+      '',
+      '',
+      '',
+    ])
+    const flip = (text: string): string =>
+      text.replace(/"merkle":\["(.)/, (all, first: string) => all.slice(0, -1) + (first === '0' ? '1' : '0'))
+    expect(await lie(/merkle-proof$/, flip)).toEqual(['right', 'wrong', '', '', ''])
+    const nonce = (text: string): string => text.replace(/"nonce":"\d+"/, '"nonce":"1"')
+    expect(await lie(/\/block\//, nonce)).toEqual(['right', 'right', 'wrong', '', ''])
+    expect(await lie(/blocks\/tip$/, () => '{')).toEqual(['right', 'right', 'right', 'right', 'failed'])
+    await done(page)
+  })
+
   it('say that a page is beyond the end of its list, with a link to the last one', async () => {
     const lists = [
       '/blocks',

@@ -8,6 +8,7 @@ import { startMenus } from './menus.js'
 import { startTrying } from './trying.js'
 import { localise, startAges } from './times.js'
 import { startUnits } from './units.js'
+import { startVerifying } from './verifying.js'
 
 startUnits()
 localise(document)
@@ -17,6 +18,7 @@ startSearchKeys(startSearch(document.querySelector('dialog.search')))
 startCopying()
 startMenus()
 startTrying()
+startVerifying()
 startCharts()
 keepLive()
 keepCondition()

@@ -23,6 +23,7 @@ import { flow, type Ribbon } from '../components/flow.js'
 import { replacedTable } from '../components/replacements.js'
 import { table } from '../components/table.js'
 import { feeRateOf } from '../components/transactions.js'
+import { verification } from '../components/verification.js'
 import { declarePage, type PageContext } from '../page.js'
 
 export const transaction = declarePage({
@@ -69,7 +70,8 @@ export const transaction = declarePage({
       ${related === undefined ? undefined : relatedTo(related, context)}
       ${replaced.length === 0 ? undefined : section(t.tx.replaces, replacedTable(context, t.tx.replaces, replaced))}
       ${page === 1 ? diagram(context, tx) : undefined} ${paged(context, coins, `/tx/${tx.txid}`, columns)}
-      ${section(t.words.details, aboutTransaction(context, tx))}`
+      ${section(t.words.details, aboutTransaction(context, tx))}
+      ${tx.block_height === null ? undefined : verification(context, tx.txid)}`
     const title = `${t.tx.title} ${tx.txid.slice(0, 8)}…${tx.txid.slice(-6)}`
     return { title, body, json: `/tx/${tx.txid}` }
   },

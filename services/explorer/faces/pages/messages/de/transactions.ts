@@ -3,6 +3,25 @@ import { n } from './grammar.js'
 
 /** Words of transactions, scripts and the mempool, in German. */
 export const transactions: typeof english = {
+  verify: {
+    title: 'In diesem Browser prüfen',
+    about:
+      'Ihr Browser rechnet selbst nach, dass diese Transaktion in ihrem Block ist und dass der Block geschürft wurde. Der Explorer liefert nur die Daten.',
+    start: 'Prüfen',
+    running: 'rechnet …',
+    right: 'richtig:',
+    wrong: 'FALSCH, berechnet:',
+    failed: 'nicht möglich:',
+    steps: {
+      txid: 'Die Transaktion ohne ihre Witnesses ergibt gehasht diese Txid.',
+      branch: 'Gehasht mit ihrem Merkle-Zweig ergibt sie die Merkle-Wurzel des Blocks.',
+      header: 'Der Header mit dieser Wurzel ergibt gehasht den Hash des Blocks.',
+      work: 'Dieser Hash liegt unter dem Ziel des Blocks. Dafür im Mittel nötige Hashes:',
+      later: 'Jeder spätere Block, höchstens 6, hat den Hash des vorigen und eigene Arbeit:',
+    },
+    limits:
+      'Das beweist Arbeit, aber nicht, dass keine andere Kette mehr davon hat: Vergleichen Sie den letzten Hash mit dem eines anderen Nodes oder Explorers. Was die Ausgänge zahlen, steht in den gehashten Bytes.',
+  },
   tx: {
     title: 'Transaktion',
     confirmed: (confirmations) => n(confirmations, 'Bestätigung', 'Bestätigungen'),

@@ -2,6 +2,25 @@ import { n } from './grammar.js'
 
 /** Words of transactions, scripts and the mempool, in English. */
 export const transactions = {
+  verify: {
+    title: 'Verify in this browser',
+    about:
+      'Your browser computes by itself that this transaction is in its block, and that the block was mined. The explorer only delivers data.',
+    start: 'Verify',
+    running: 'computing …',
+    right: 'correct:',
+    wrong: 'WRONG, computed:',
+    failed: 'not possible:',
+    steps: {
+      txid: 'The transaction, hashed without its witnesses, is this txid.',
+      branch: 'Hashed with its Merkle branch, it is the Merkle root of the block.',
+      header: 'The header with this root, hashed, is the hash of the block.',
+      work: 'This hash is below the target of the block. Hashes needed on average:',
+      later: 'Each later block, at most 6, has the hash of the block before it, and its own work:',
+    },
+    limits:
+      'This proves work, not that no other chain has more: compare the last hash with that of another node or explorer. What the outputs pay is in the bytes that were hashed.',
+  },
   tx: {
     title: 'Transaction',
     confirmed: (confirmations: string) => n(confirmations, 'confirmation', 'confirmations'),
