@@ -10,6 +10,7 @@ import { amounts, Browsing, DESK, DESK_SIZE, PHONE } from '../harness/browsing.j
 import { CHROMIUM } from '../harness/chromium.js'
 import { PageFigures } from '../harness/page-figures.js'
 import { Pipeline } from '../harness/pipeline.js'
+import { until } from '../harness/until.js'
 import { IS_WHOLE } from '../harness/whole.js'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -516,6 +517,32 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the explorer in Chromium',
       await expectAccessible(page, path)
       await done(page)
     }
+  })
+
+  it('say when a transaction will be confirmed, and notify the reader when it is', async () => {
+    node.simulation.enter(3)
+    await level()
+    const { txid } = node.simulation.mempool.best(1)[0]!
+    const page = await open(`/tx/${txid}`, DESK, pipeline.url, async (opened) => {
+      await opened.addInitScript(`window.shown = []
+        window.Notification = class {
+          static requestPermission() { return Promise.resolve('granted') }
+          constructor(title, { body }) { window.shown.push([title, body]) }
+        }`)
+    })
+    const section = page.locator('.part', { hasText: 'When will it confirm?' })
+    expect(await section.locator('dd').first().textContent()).toBe('in the next block, in about 1 minute')
+    await isLive(page)
+    await section.locator('button').click()
+    await section.getByText('You will be notified while this page is open.').waitFor()
+    // Some blocks of the simulation are empty.
+    for (let mined = 0; node.simulation.mempool.get(txid) !== undefined && mined < 20; mined++)
+      node.simulation.mine({ blocks: 1 })
+    await level()
+    await until('the reader is notified', () => page.evaluate<boolean>('window.shown.length > 0'), 20_000)
+    const { block_height: height } = (await pipeline.get(`/tx/${txid}/status`)).body
+    expect(await page.evaluate('window.shown')).toEqual([[`Confirmed in block ${String(height)}`, txid]])
+    await done(page)
   })
 
   it('are not what clients that prefer JSON get at the same paths', async () => {

@@ -16,6 +16,14 @@ const AXIS_STYLES = {
 } as const satisfies Readonly<Record<string, Intl.DateTimeFormatOptions>>
 type AxisStyle = keyof typeof AXIS_STYLES
 
+/** The units of lengths of time, with their seconds. */
+const LENGTHS = [
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+  ['second', 1],
+] as const
+
 /** Formats figures in a language. Amounts are base units as decimal strings; no figure is rounded unless its method says so. */
 export class Format {
   readonly #group: string
@@ -175,6 +183,14 @@ export class Format {
   /** Returns a time whose age the client shows, and updates. Without a script it is date and time. */
   since(iso: string): Html {
     return html`<time class="age" datetime="${iso}">${this.#time.format(new Date(iso))} UTC</time>`
+  }
+
+  /** Returns a length of time in words, rounded to seconds, minutes, hours or days. @param seconds not negative. */
+  duration(seconds: number): string {
+    const found = LENGTHS.find(([, size]) => seconds >= size)
+    const [unit, size] = found ?? LENGTHS[3]
+    const format = new Intl.NumberFormat(this.locale, { style: 'unit', unit, unitDisplay: 'long' })
+    return format.format(Math.round(seconds / size))
   }
 
   date(iso: string): Html {

@@ -107,7 +107,10 @@ class Live {
     if (channel === 'mempool' && awaited !== undefined && awaited !== data?.txid) return
     if (channel === 'blocks' && data?.height !== undefined) this.#height = data.height
     const isBlock = channel === 'blocks' || channel === 'reorgs'
-    if (isBlock) conditionChanged()
+    if (isBlock) {
+      conditionChanged()
+      dispatchEvent(new CustomEvent('feed:block', { detail: this.#height }))
+    }
     const pauseMs = liveForm() === null ? PAUSE_MS : COSTLY_PAUSE_MS
     this.#updateAfter(isBlock ? BLOCK_PAUSE_MS : Math.max(0, this.#shownAt + pauseMs - Date.now()))
   }

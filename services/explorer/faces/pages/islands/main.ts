@@ -5,6 +5,7 @@ import { keepCondition } from './condition.js'
 import { startCopying } from './copying.js'
 import { keepLive } from './live.js'
 import { startMenus } from './menus.js'
+import { startNotifying } from './notifying.js'
 import { startTrying } from './trying.js'
 import { localise, startAges } from './times.js'
 import { startUnits } from './units.js'
@@ -19,6 +20,7 @@ startCopying()
 startMenus()
 startTrying()
 startVerifying()
+startNotifying()
 startCharts()
 keepLive()
 keepCondition()

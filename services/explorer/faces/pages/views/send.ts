@@ -9,7 +9,7 @@ import {
   type DecodedTransaction,
   decodedTransaction,
 } from '../../../core/reads/mempool/decoded-transaction.js'
-import { recommendedFees } from '../../../core/reads/fees/fees.js'
+import { mempoolBlocks } from '../../../core/reads/fees/fees.js'
 import { columnsOf, rangeOf } from '../components/coins/columns.js'
 import { locktimeText, replacementText } from '../components/coins/locks.js'
 import { copyable, facts, heading, notice, section, stat, stats, txLink } from '../components/elements.js'
@@ -218,8 +218,8 @@ async function warningsOf(
   if (!isResolved) return warnings
   const [fee, spent] = [Number(tx.fee), Number(tx.input_value)]
   if (fee > spent * LARGE_SHARE) warnings.push(t.send.largeShare(f.percent(((fee / spent) * 100).toFixed(0))))
-  const [next] = (await read(recommendedFees, {})).items
-  const multiple = fee / tx.vsize / Number(next?.feeRate)
+  const [next] = (await read(mempoolBlocks, { limit: 1 })).items
+  const multiple = fee / tx.vsize / Number(next?.minFeeRate)
   if (multiple > LARGE_MULTIPLE) warnings.push(t.send.largeRate(f.number(multiple.toFixed(0))))
   return warnings
 }

@@ -17,6 +17,7 @@ import {
   stats,
   txLink,
 } from '../components/elements.js'
+import { confirmation } from '../components/coins/confirmation.js'
 import { columnsOf, ITEMS, rangeOf, signatureSize } from '../components/coins/columns.js'
 import { locktimeText, replacementText } from '../components/coins/locks.js'
 import { flow, type Ribbon } from '../components/flow.js'
@@ -67,6 +68,7 @@ export const transaction = declarePage({
         tx.is_coinbase ? undefined : stat(t.words.fee, f.amount(tx.fee), feeRates(context, tx, before)),
         stat(t.words.size, `${f.number(tx.vsize)} vB`, `${f.number(tx.size)} ${t.words.bytes}`),
       ])}
+      ${related && (await confirmation(context, tx, related))}
       ${related === undefined ? undefined : relatedTo(related, context)}
       ${replaced.length === 0 ? undefined : section(t.tx.replaces, replacedTable(context, t.tx.replaces, replaced))}
       ${page === 1 ? diagram(context, tx) : undefined} ${paged(context, coins, `/tx/${tx.txid}`, columns)}
@@ -116,11 +118,7 @@ function positionOf(
   if (own === undefined) return () => undefined
   const { count: before, vsize } = mempool.ahead(own)
   const position = `${t.tx.positionOf(f.number(before + 1), f.number(mempool.size))}; ${t.tx.before(f.number(vsize))}`
-  return (related) => {
-    const { block } = related?.projected ?? {}
-    const expected = block === 1 ? t.tx.nextBlock : block && t.tx.laterBlock(f.number(block))
-    return stat(t.tx.position, f.number(before + 1), expected ? `${position}; ${expected}` : position)
-  }
+  return () => stat(t.tx.position, f.number(before + 1), position)
 }
 
 /** Returns when a confirmed transaction was first seen, and how long it waited; undefined if that is not known. */
@@ -129,7 +127,7 @@ function seenBefore(
   { first_seen: seen, waited_seconds: waited }: TransactionPackage,
 ): Html | undefined {
   if (seen === null) return undefined
-  return stat(t.tx.firstSeen, f.time(seen), waited === null ? undefined : t.tx.waited(f.number(waited)))
+  return stat(t.tx.firstSeen, f.time(seen), waited === null ? undefined : t.tx.waited(f.duration(waited)))
 }
 
 /** Returns the fee rate of a transaction, and its effective one if it differs. */

@@ -46,6 +46,20 @@ describe('an amount with its unit', () => {
   })
 })
 
+describe('a length of time', () => {
+  it.each([
+    [0, '0 seconds', '0 Sekunden'],
+    [59, '59 seconds', '59 Sekunden'],
+    [60, '1 minute', '1 Minute'],
+    [3_599, '60 minutes', '60 Minuten'],
+    [5_400, '2 hours', '2 Stunden'],
+    [172_800, '2 days', '2 Tage'],
+  ])('of %i seconds is in words', (seconds, english, german) => {
+    expect(en.duration(seconds)).toBe(english)
+    expect(de.duration(seconds)).toBe(german)
+  })
+})
+
 describe('a number', () => {
   it.each([
     ['999', '999'],

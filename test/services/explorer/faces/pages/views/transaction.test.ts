@@ -131,7 +131,7 @@ describe('the page of a transaction', () => {
     const between = unconfirmed({ prevVout: 3, outputs: [P2WPKH], fee: 1_000n })
     const { text } = await pageOf(parent, [parent, child, between])
     expect(text).toContain('1 of 3 unconfirmed transactions')
-    expect(text).toContain('expected in the next block')
+    expect(text).toContain('in the next block, in about 1 minute')
     const [, connected = ''] = text.split('Connected unconfirmed transactions</h2>')
     expect(connected).toMatch(new RegExp(`/tx/${child.txid}"[^]*this one spends from it`))
     expect(text).not.toContain('it spends from this one')

@@ -1,0 +1,60 @@
+import { html, type Html, type Part } from '../../../../../design/html.js'
+import { accelerationOf } from '../../../../core/reads/mempool/acceleration.js'
+import type { Transaction, TransactionPackage } from '../../../../core/reads/shapes.js'
+import { MAX_PROJECTED_BLOCKS } from '../../../../core/state/projections.js'
+import type { PageContext } from '../../page.js'
+import { facts, section } from '../elements.js'
+import { feeRateOf } from '../transactions.js'
+
+/** The size of a transaction of an input and two outputs without Dilithium, in virtual bytes. */
+const CHILD_VSIZE = 150
+
+/** Returns when an unconfirmed transaction is expected to be confirmed, and what to pay for the next block. */
+export async function confirmation(
+  context: PageContext,
+  tx: Transaction,
+  related: TransactionPackage,
+): Promise<Html> {
+  const { t, at } = context
+  const childVsize = tx.is_dilithium ? tx.vsize : CHILD_VSIZE
+  const acceleration = await accelerationOf(related, context, childVsize)
+  const paying = (fee: bigint, vsize: number): Html => amountAndRate(context, fee, vsize)
+  const rows: [string, Part][] = [[t.confirmation.expected, expectation(context, related)]]
+  if (acceleration !== undefined)
+    rows.push(
+      [
+        t.confirmation.replace,
+        html`${paying(acceleration.replacement, tx.vsize)} <small>${t.confirmation.replaceAbout}</small>`,
+      ],
+      [
+        t.confirmation.child,
+        html`${paying(acceleration.child, childVsize)}
+          <small>${t.confirmation.childAbout(context.f.number(childVsize))}</small>`,
+      ],
+    )
+  const watch = html`<button
+    class="notify"
+    type="button"
+    data-status="${at(`/api/v1/tx/${tx.txid}/status`)}"
+    data-watching="${t.confirmation.watching}"
+    data-denied="${t.confirmation.denied}"
+    data-confirmed="${t.confirmation.confirmed}"
+    data-gone="${t.confirmation.gone}"
+    hidden
+  >
+    ${t.confirmation.notify}
+  </button>`
+  return section(t.confirmation.title, html`${facts(rows)}${watch}`)
+}
+
+/** Returns the projected block of a transaction, and about when that will be mined. */
+function expectation({ t, f, network }: PageContext, { projected }: TransactionPackage): string {
+  if (projected === null) return t.confirmation.later(f.number(MAX_PROJECTED_BLOCKS))
+  const time = f.duration(projected.block * (network?.blockSpacing ?? 0))
+  return projected.block === 1
+    ? t.confirmation.inNext(time)
+    : t.confirmation.inBlock(f.number(projected.block), time)
+}
+
+const amountAndRate = (context: PageContext, fee: bigint, vsize: number): Html =>
+  html`${context.f.amount(String(fee))} (${feeRateOf(context, { fee: String(fee), vsize })})`
