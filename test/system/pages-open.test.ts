@@ -1,5 +1,8 @@
 import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer, type Server, type Socket, connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { pino } from 'pino'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
@@ -53,15 +56,19 @@ describe.skipIf(CHROMIUM === undefined)('open pages', () => {
   let node: Simnode
   let pipeline: Pipeline
   let browsing: Browsing
+  let folder: string
 
   beforeAll(async () => {
     node = await startSimnode({ seed: 'open pages', blocks: 40, txsPerBlock: 3 })
     node.simulation.enter(12)
+    folder = await mkdtemp(join(tmpdir(), 'headwater-open-'))
+    const pools = join(folder, 'pools.json')
+    await writeFile(pools, JSON.stringify([{ name: 'Mining pool of tests' }]))
     pipeline = await Pipeline.start({
       nodeUrl: node.url,
       engineUrl: inject('engineUrl'),
       rankingTail: 0,
-      explorer: { auditEveryMs: 0 },
+      explorer: { auditEveryMs: 0, definitions: { pools } },
     })
     await level()
     browsing = await Browsing.start(pipeline.url)
@@ -71,6 +78,7 @@ describe.skipIf(CHROMIUM === undefined)('open pages', () => {
     await browsing?.close()
     await pipeline?.close()
     await node?.close()
+    await rm(folder, { recursive: true, force: true })
   })
 
   const level = (): Promise<void> =>
@@ -96,6 +104,53 @@ describe.skipIf(CHROMIUM === undefined)('open pages', () => {
     expect(await foot.locator('a').getAttribute('href')).toBe(`/block/${String(height)}`)
     const shown = await foot.locator('time').first().getAttribute('datetime')
     expect(Date.parse(shown ?? '')).toBe(time * 1000)
+    await done(page)
+  })
+
+  it('find times, mining pools and URLs of other explorers, and never send a key of a wallet', async () => {
+    const page = await open('/')
+    const sent: string[] = []
+    page.on('request', (request) => sent.push(request.url() + (request.postData() ?? '')))
+    const input = page.locator('dialog.search input')
+    const finds = async (text: string, href: string) => {
+      await input.fill(text)
+      await page.locator(`.hit a[href="${href}"]`).waitFor()
+    }
+    await page.keyboard.press('Control+K')
+    const times = Array.from(
+      { length: node.chain.tip.height + 1 },
+      (_, height) => node.chain.at(height)!.time,
+    )
+    for (const time of [times[20]! - 1, times[30]!]) {
+      const height = times.findIndex((each) => each >= time)
+      await finds(new Date(time * 1000).toISOString(), `/block/${String(height)}`)
+      await finds(String(time), `/block/${String(height)}`)
+      expect(await page.locator('.hit', { hasText: 'First block from' }).count()).toBe(1)
+    }
+    await finds('mining pool of TEST', '/mining/pool/miningpooloftests')
+    const { txid } = node.chain.read(node.chain.at(30)!).txs[0]!
+    await finds(`https://mempool.space/tx/${txid}:0`, `/tx/${txid}`)
+    await input.fill('2100-01-01')
+    await page
+      .locator('dialog .note', { hasText: 'There is no block of 2100-01-01 00:00:00 UTC or later yet.' })
+      .waitFor()
+    await input.press('Escape')
+
+    const key =
+      'xpub661MyMwAqRbcFtXgS5sYJABqqG9YLmC4Q1Rdap9gSE8NqtwybGhePY2gZ29ESFjqJoCu1Rupje8YtGqsefD265TMg7usUDFdp6W1EGMcet8'
+    const form = page.locator('.hero input[name=q]')
+    await form.fill(`wpkh(${key}/0/*)`)
+    await form.press('Enter')
+    const note = page.locator('.kept', { hasText: 'must be part of no URL' })
+    expect(await note.getByRole('link').getAttribute('href')).toBe('/wallet')
+    expect(page.url()).toBe(`${pipeline.url}/`)
+    await page.keyboard.press('Control+K')
+    await input.fill(key)
+    await page.locator('dialog .note', { hasText: 'must be part of no URL' }).waitFor()
+    await input.press('Enter')
+    await page.waitForURL(`${pipeline.url}/wallet`)
+    expect(sent.join(' ')).toContain('2100-01-01')
+    expect(sent.join(' ')).not.toContain('xpub')
     await done(page)
   })
 

@@ -1,8 +1,11 @@
 const PAUSE_MS = 120
 const ENTITIES = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#39;': "'" }
 
-/** Starts the search as you type; arrow keys select, Enter opens. */
-export function startSearch(dialog) {
+/**
+ * Starts the search as you type; arrow keys select, Enter opens.
+ * @param ownAnswer returns the answer to a query that must not be sent, and undefined for others.
+ */
+export function startSearch(dialog, ownAnswer) {
   const input = dialog.querySelector('input')
   const list = dialog.querySelector('ul')
   const status = dialog.querySelector('.note')
@@ -42,6 +45,11 @@ export function startSearch(dialog) {
       list.replaceChildren()
       input.setAttribute('aria-expanded', 'false')
       say(hint)
+      return
+    }
+    const own = ownAnswer?.(query)
+    if (own !== undefined) {
+      show(own)
       return
     }
     try {

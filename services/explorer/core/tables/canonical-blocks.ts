@@ -63,6 +63,12 @@ export class CanonicalBlocks {
     return new CanonicalBlocks(writer.finish(), tipHeight + 1)
   }
 
+  /** Returns the lowest height whose block has a time, or a later one; undefined if none has. @param time Unix seconds. */
+  firstFrom(time: number): number | undefined {
+    for (let height = 0; height < this.length; height++) if (this.timeAt(height) >= time) return height
+    return undefined
+  }
+
   /**
    * Returns the newest blocks whose hashes begin or end with some hexadecimal digits, newest first. It compares two bytes of nearly
    * all hashes: the last digits of their beginning, because the first ones are zero, and their end.

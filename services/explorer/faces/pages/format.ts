@@ -1,4 +1,5 @@
 import type { Coin } from '../../../../pipelines/chain/networks.js'
+import { isoTime } from '../../../../pipelines/chain/time.js'
 import { html, type Html } from '../../../design/html.js'
 
 const DECIMALS = 8
@@ -163,6 +164,11 @@ export class Format {
   /** Returns a time in UTC; the client shows it in the reader's zone. @param iso ISO 8601. */
   time(iso: string): Html {
     return html`<time datetime="${iso}">${this.#time.format(new Date(iso))} UTC</time>`
+  }
+
+  /** Returns a time in UTC as text, in every language alike. @param seconds Unix time. */
+  utc(seconds: number): string {
+    return `${isoTime(seconds).slice(0, 19).replace('T', ' ')} UTC`
   }
 
   /** Returns a time whose age the client shows, and updates. Without a script it is the time of day. */

@@ -63,7 +63,7 @@ const MORE = [
 
 /** The path of the search results, which the search of the bar requests as you type. */
 export const SUGGESTIONS = '/_explorer/suggest'
-/** Redirects to what a query names, or to the page of the search. */
+/** Redirects to what a query names, or to the page of the search. By POST the query is a form in the body. */
 export const FIND = '/_explorer/find'
 /** Redirects to the documentation. */
 export const DOCS = '/_explorer/docs'
@@ -156,7 +156,13 @@ function fixedParts(language: Language, path: string, at: Assets['at']): FixedPa
   const t = MESSAGES[language]
   const parts = {
     navigation: navigation(t, current, { to: (page) => at(inLanguage(language, page)), docs: at(DOCS) }),
-    search: searchDialog(`${at(SUGGESTIONS)}?lang=${language}&q=`, t.bar),
+    search: html`${searchDialog(`${at(SUGGESTIONS)}?lang=${language}&q=`, t.bar)}
+      <template
+        class="of-wallet"
+        data-url="${at(inLanguage(language, '/wallet'))}"
+        data-name="${t.nav.wallet}"
+        >${t.search.wallet}</template
+      >`,
   }
   partsByPage.set(key, parts)
   return parts

@@ -1,7 +1,8 @@
 import { decodeAddress, encodeBase58check } from '../../../../pipelines/chain/address.js'
 import { keyScript } from '../../../../pipelines/chain/keys/public-key.js'
 import { type Network, NETWORKS, titleOf } from '../../../../pipelines/chain/networks.js'
-import { searchText } from '../../core/reads/chain/search-text.js'
+import { searchText, timeIn } from '../../core/reads/chain/search-text.js'
+import { isWalletText } from '../../core/wallets/wallet-text.js'
 import { foreignCoins } from './foreign.js'
 import type { Format } from './format.js'
 import type { Messages } from './messages/en/index.js'
@@ -30,7 +31,10 @@ export interface Known {
 export function explain(query: string, { t, f, height, network }: Known): string {
   const s = t.search
   const text = searchText(query)
+  if (isWalletText(query)) return s.wallet
   if (/^-\d+$/.test(text)) return s.negative
+  const time = timeIn(text)
+  if (time !== undefined) return s.later(f.utc(time))
   if (/^\d{1,10}$/.test(text))
     return Number(text) > height ? s.future(f.number(text), f.number(height)) : s.hashUnknown
   if (/^[0-9a-f]+$/i.test(text) && text.length > 20) return explainHex(text, { t, f, network })

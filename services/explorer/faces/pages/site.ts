@@ -3,6 +3,7 @@ import { type Failure, overLimit } from '../../core/answering/failure.js'
 import { preferredCoding } from '../../../http/content-coding.js'
 import type { RequestLimit } from '../../core/answering/request-limit.js'
 import type { Outcome, Reader } from '../../core/answering/reader.js'
+import { isWalletText } from '../../core/wallets/wallet-text.js'
 import { asksForHtml, prefersJson } from '../../http/accept.js'
 import {
   type Answer,
@@ -70,6 +71,9 @@ const CSV: Encoding & { media: Media } = {
 
 /** The name of a file changes with its content. */
 const IMMUTABLE = ['cache-control', 'public, max-age=31536000, immutable'] as const
+
+/** The maximum size of the form of the search: its 1,000 characters, percent-encoded. */
+const MAX_FORM_BYTES = 16_384
 
 const A_DAY = ['cache-control', 'public, max-age=86400'] as const
 
@@ -148,7 +152,13 @@ export class Site implements HttpFace {
       own(SUGGESTIONS, (request) => this.#suggest(request)),
       // Open pages request it again and again: it costs no more than /health.
       own(CONDITION, (request) => this.#condition(request), false),
-      own(FIND, (request) => this.#find(request)),
+      {
+        pattern: FIND,
+        methods: 'GET, HEAD, POST',
+        isLimited: true,
+        maxBodyBytes: MAX_FORM_BYTES,
+        handle: (request) => this.#find(request),
+      },
       own(DOCS, (request) => this.#docs(request)),
       own(TRY, (request) => redirect(parts.assets.at(endpointUrl(request, parts.openApi())))),
       own(`${ASSETS}:file`, (request, params) => this.#file(request, params), false),
@@ -265,25 +275,34 @@ export class Site implements HttpFace {
 
   /** Returns what a query may mean, as JSON. */
   async #suggest(request: Request): Promise<Answer> {
-    const outcome = await this.#matches(request)
+    const outcome = await this.#matches(request, new URLSearchParams(request.query))
     if (!('answer' in outcome)) return failureAnswer(outcome)
     return { status: 200, headers: [JSON_TYPE, NO_STORE], body: outcome.answer.body }
   }
 
-  /** Redirects to the exact match of a query, or to its only one. Others are shown by the page of the search, failures too. */
+  /**
+   * Redirects to the exact match of a query, or to its only one. Others are shown by the page of the search, failures too. Keys of a
+   * wallet are not part of where it redirects to.
+   */
   async #find(request: Request): Promise<Answer> {
-    const outcome = await this.#matches(request)
+    const kept = keptRequest(request)
+    const body = kept.method === 'POST' ? await request.body(MAX_FORM_BYTES) : undefined
+    const params = new URLSearchParams(body === undefined ? kept.query : body.toString())
+    const language = givenLanguage(params)
+    const q = params.get('q') ?? ''
+    if (isWalletText(q)) return redirect(this.#parts.assets.at(inLanguage(language, '/wallet')))
+    const outcome = await this.#matches(kept, params)
     const items = 'answer' in outcome ? (JSON.parse(outcome.answer.body.toString()) as Suggestions) : []
     const [first, second] = items.filter(({ type }) => type === 'page')
     if (first !== undefined && (second === undefined || first.isExact === true)) return redirect(first.url)
-    const params = new URLSearchParams(request.query)
-    const language = givenLanguage(params)
-    const query = new URLSearchParams({ q: params.get('q') ?? '' })
+    const query = new URLSearchParams({ q })
     return redirect(`${this.#parts.assets.at(inLanguage(language, '/search'))}?${query.toString()}`)
   }
 
-  #matches({ query, acceptLanguage, onDisconnect }: Request): Outcome | Promise<Outcome> {
-    const params = new URLSearchParams(query)
+  #matches(
+    { acceptLanguage, onDisconnect }: Pick<Request, 'acceptLanguage' | 'onDisconnect'>,
+    params: URLSearchParams,
+  ): Outcome | Promise<Outcome> {
     const locale = localeOf(givenLanguage(params), acceptLanguage)
     const own = { locale, base: this.#parts.assets.at('') }
     return this.#parts.reader.answer(suggestions, {

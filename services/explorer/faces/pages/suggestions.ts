@@ -1,12 +1,13 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { decodeAddress } from '../../../../pipelines/chain/address.js'
 import type { Network } from '../../../../pipelines/chain/networks.js'
-import { search } from '../../core/reads/chain/search.js'
+import { heightIn, search } from '../../core/reads/chain/search.js'
 import { searchPrefix, SHORTEST_PREFIX } from '../../core/reads/chain/search-prefix.js'
-import { searchText } from '../../core/reads/chain/search-text.js'
+import { searchText, timeIn } from '../../core/reads/chain/search-text.js'
 import { BadArgument, declareRead, NotFound, type ReadContext } from '../../core/reads/read.js'
 import type { PrefixMatch, SearchResult } from '../../core/reads/shapes.js'
 import { WrittenAnswer } from '../../core/reads/written-answer.js'
+import { isWalletText } from '../../core/wallets/wallet-text.js'
 import { inLanguage, MESSAGES } from './language.js'
 import { explain } from './query.js'
 import { escapeHtml } from '../../../design/html.js'
@@ -14,7 +15,7 @@ import { SUGGESTIONS } from './layout.js'
 import { formatOf, languageOfLocale } from './locales.js'
 import { localeArgument } from './page.js'
 
-/** The maximum number of labels, and of blocks, transactions and addresses that begin as the query. */
+/** The maximum number of labels, of mining pools, and of blocks, transactions and addresses that begin as the query. */
 const MOST = 8
 
 const q = Type.String({ maxLength: 1000, default: '' })
@@ -54,12 +55,28 @@ export const suggestions = declareRead({
       }
     }
     if (text === '') return []
+    if (isWalletText(q))
+      return [
+        item(t.nav.pages, '/wallet', t.nav.wallet),
+        { type: 'note' as const, url: '', content: t.search.wallet },
+      ]
     const label = q.trim().toLowerCase()
     const labelled = definitions.labels
       .all()
       .filter((each) => each.label.toLowerCase().includes(label))
       .slice(0, MOST)
       .map(({ label, category, address }) => item(category, `/address/${address}`, label))
+    const poolName = text.toLowerCase()
+    const pools = definitions.pools.all
+      .filter(({ name, slug }) => name.toLowerCase().includes(poolName) || slug === poolName)
+      .map(({ name, slug }) => {
+        const isNamed = name.toLowerCase() === poolName || slug === poolName
+        const isExact = isNamed && labelled.length === 0
+        return { ...item(t.mining.pool, `/mining/pool/${encodeURIComponent(slug)}`, name), isExact }
+      })
+      .sort((one, other) => Number(other.isExact) - Number(one.isExact))
+      .slice(0, MOST)
+    const [height, time] = [heightIn(text, context), timeIn(text)]
     const [match, prefixMatches] = await Promise.all([matchOf(context, text), beginning(context, text)])
     const exact =
       match === undefined
@@ -69,13 +86,13 @@ export const suggestions = declareRead({
         : [
             {
               block: () =>
-                /^\d+$/.test(text)
-                  ? item(
-                      t.words.block,
-                      `/block/${String(Number(text))}`,
-                      t.search.height(f.number(Number(text))),
-                    )
-                  : item(t.words.block, `/block/${match.value}`, match.value),
+                height === undefined
+                  ? item(t.words.block, `/block/${match.value}`, match.value)
+                  : item(
+                      time === undefined ? t.words.block : t.search.firstFrom(f.utc(time)),
+                      `/block/${String(height)}`,
+                      t.search.height(f.number(height)),
+                    ),
               transaction: () => item(t.words.transaction, `/tx/${match.value}`, match.value),
               address: () => item(t.words.address, `/address/${text}`, text),
               script: () => item(t.words.script, `/address/${text}`, text),
@@ -83,6 +100,7 @@ export const suggestions = declareRead({
           ]
     const items = [
       ...exact.map((each) => ({ ...each, isExact: true })),
+      ...pools,
       ...labelled,
       ...prefixMatches
         .filter(({ value }) => value !== match?.value)

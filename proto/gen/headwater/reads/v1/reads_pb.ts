@@ -2918,9 +2918,9 @@ export const NetworkHashrateResponseSchema: GenMessage<NetworkHashrateResponse> 
  */
 export type SearchRequest = Message<"headwater.reads.v1.SearchRequest"> & {
   /**
-   * A height, a hash, a txid, an address, or in hexadecimal a public key, a script or its script hash; also in
-   * quotes, in a URL of this explorer or in a payment URI: 1 to 100 characters, not all of them spaces; a URL, a
-   * public key or a script may have 380.
+   * A height, a date or time, a hash, a txid, an address, or in hexadecimal a public key, a script or its script
+   * hash; also in quotes, in a URL of an explorer or in a payment URI: 1 to 100 characters, not all of them spaces; a
+   * URL, a public key or a script may have 380.
    *
    * @generated from field: string q = 1;
    */

@@ -8,7 +8,7 @@ import { declareRead, NEVER, NotFound, type ReadContext } from '../read.js'
 import { confirmationsByTxid } from '../../tables/transactions.js'
 import { lastOfScript, type NamedScript, namedScript, requestedScript, scriptOf } from '../script.js'
 import { SearchResult } from '../shapes.js'
-import { searchText } from './search-text.js'
+import { searchText, timeIn } from './search-text.js'
 
 /** The maximum length of a text that is no URL or URI. */
 const MAX_TEXT = 100
@@ -22,11 +22,11 @@ const q = Type.String({
   pattern: '\\S',
   maxLength: MAX_URL,
   description:
-    'a height, a hash, a txid, an address, or in hexadecimal a public key, a script or its script hash; also in quotes, in a URL of this explorer or in a payment URI',
+    'a height, a date or time, a hash, a txid, an address, or in hexadecimal a public key, a script or its script hash; also in quotes, in a URL of an explorer or in a payment URI',
   allowed: `1 to ${String(MAX_TEXT)} characters, not all of them spaces; a URL, a public key or a script may have ${String(MAX_URL)}`,
 })
 
-/** The search for a height, block hash, txid, address or script. The value of the answer is its canonical spelling. */
+/** The search for a height, time, block hash, txid, address or script. The value of the answer is its canonical spelling. */
 export const search = declareRead({
   name: 'search',
   about: 'The block, transaction, address or script that a text identifies.',
@@ -38,19 +38,31 @@ export const search = declareRead({
   async resolve(context, { q: query }) {
     if (query.length > MAX_TEXT && !URL_LIKE.test(query)) throw badArgument('q', q)
     const text = searchText(query)
-    const isHeight = /^\d{1,10}$/.test(text)
+    const height = heightIn(text, context)
     const isHash = /^[0-9a-f]{64}$/i.test(text)
-    const object = isHeight
-      ? await matchBlock(text, context)
-      : isHash
-        ? await matchHash(text.toLowerCase(), context)
-        : undefined
+    const object =
+      height !== undefined
+        ? await matchBlock(String(height), context)
+        : isHash
+          ? await matchHash(text.toLowerCase(), context)
+          : undefined
     const match = object ?? (await matchScript(text, context))
     if (match !== undefined) return { ...match, query }
-    const namesNothing = !isHeight && !isHash && scriptOf(context, text) === undefined
-    throw new NotFound('Nothing matches', isHeight ? Number(text) : namesNothing ? NEVER : 0)
+    const namesNothing = height === undefined && !isHash && scriptOf(context, text) === undefined
+    throw new NotFound('Nothing matches', height ?? (namesNothing ? NEVER : 0))
   },
 })
+
+/**
+ * Returns the height that a text names: itself, or that of the first block at or after a time, which is the next height if no block is
+ * that new; undefined if it is neither a height nor a time.
+ * @param text of `searchText`.
+ */
+export function heightIn(text: string, { chain }: Pick<ReadContext, 'chain'>): number | undefined {
+  const time = timeIn(text)
+  if (time !== undefined) return chain.blocks.firstFrom(time) ?? chain.height + 1
+  return /^\d{1,10}$/.test(text) ? Number(text) : undefined
+}
 
 type Match = Omit<SearchResult, 'query'>
 

@@ -10,9 +10,9 @@ export const heading = (title: Part, about?: Part): Html =>
     ${about === undefined ? undefined : html`<p class="lead">${about}</p>`}
   </header>`
 
-/** Returns the form of the search, which works without a script. */
+/** Returns the form of the search, which works without a script. It is sent by POST: what was typed by mistake is in no URL. */
 export const searchForm = ({ t, at }: Pick<PageContext, 't' | 'at'>, query = ''): Html =>
-  html`<form class="hero" action="${at(FIND)}" role="search">
+  html`<form class="hero" method="post" action="${at(FIND)}" role="search">
     <input type="hidden" name="lang" value="${t.lang}" /><input
       name="q"
       type="search"

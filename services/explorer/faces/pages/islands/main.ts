@@ -4,6 +4,7 @@ import { startCharts } from './charts.js'
 import { keepCondition } from './condition.js'
 import { startCopying } from './copying.js'
 import { keepLive } from './live.js'
+import { ownAnswer, startForms } from './searching.js'
 import { startMenus } from './menus.js'
 import { startNotifying } from './notifying.js'
 import { startTrying } from './trying.js'
@@ -15,7 +16,8 @@ startUnits()
 localise(document)
 startAges()
 startTheme()
-startSearchKeys(startSearch(document.querySelector('dialog.search')))
+startSearchKeys(startSearch(document.querySelector('dialog.search'), ownAnswer))
+startForms()
 startCopying()
 startMenus()
 startTrying()

@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import { html } from '../../../../design/html.js'
+import { isWalletText } from '../../../core/wallets/wallet-text.js'
 import { empty, heading, searchForm } from '../components/elements.js'
 import { declarePage } from '../page.js'
-import { explain } from '../query.js'
 import { suggestions } from '../suggestions.js'
 
 /** The results of the search, for readers without JavaScript. */
@@ -11,13 +11,11 @@ export const search = declarePage({
   path: '/search',
   args: { q: Type.String({ maxLength: 1000, default: '' }) },
   async view(page, { q }) {
-    const { t, f, chain, network, locale, at, read } = page
-    const items = (await read(suggestions, { q, locale, base: at('') })).filter(({ type }) => type === 'page')
-    const note =
-      items.length > 0 || q.trim() === ''
-        ? t.search.examples
-        : explain(q, { t, f, height: chain.height, network })
-    const body = html`${heading(t.search.title)} ${searchForm(page, q)} ${empty(note)}
+    const { t, locale, at, read } = page
+    const found = await read(suggestions, { q, locale, base: at('') })
+    const items = found.filter(({ type }) => type === 'page')
+    const note = found.find(({ type }) => type === 'note')?.content ?? t.search.examples
+    const body = html`${heading(t.search.title)} ${searchForm(page, isWalletText(q) ? '' : q)} ${empty(note)}
       <ul class="found">
         ${items.map(({ url, content, breadcrumbs }) => html`<li><small>${breadcrumbs?.[0]}</small> <a href="${url}">${unescaped(content)}</a></li>`)}
       </ul>`

@@ -151,6 +151,17 @@ describe('the blocks of a chain', () => {
     expect(CanonicalBlocks.NONE.matching('0000', 10)).toEqual([])
   })
 
+  it('are found by their time: the lowest of that time or later', async () => {
+    const hashes = Array.from({ length: 1_100 }, (_, height) => hashOf(height, 'main'))
+    const blocks = await nextCanonicalBlocks(tablesOf(hashes), CanonicalBlocks.NONE, viewOf(hashes, NONE))
+    const highest = Math.max(...hashes.map(timeOf))
+    for (const time of [0, highest, highest - 1, 0xffff_f000, ...hashes.slice(1_020, 1_030).map(timeOf)]) {
+      const naive = hashes.findIndex((hash) => timeOf(hash) >= time)
+      expect(blocks.firstFrom(time)).toBe(naive === -1 ? undefined : naive)
+    }
+    expect(blocks.firstFrom(highest + 1)).toBeUndefined()
+  })
+
   it('are not built from tables in which one is missing', async () => {
     const hashes = Array.from({ length: 5 }, (_, height) => hashOf(height, 'main'))
     const building = nextCanonicalBlocks(

@@ -13,6 +13,7 @@ describe('a query that finds nothing', () => {
 
   it.each([
     ['-1', 'Heights begin at 0.'],
+    ['2030-01-01', 'There is no block of 2030-01-01 00:00:00 UTC or later yet.'],
     ['2000', 'Block 2,000 does not exist yet. The newest block is 1,559.'],
     ['ab'.repeat(31) + 'c', 'A hash has 64 characters, this has 63.'],
     ['ab'.repeat(32), t.search.hashUnknown],
@@ -23,7 +24,10 @@ describe('a query that finds nothing', () => {
     [`${ADDRESS.slice(0, -1)}9`, t.search.checksum],
     ['mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfx', t.search.checksum],
     ['x'.repeat(91), t.search.tooLong],
-    ['  <b>bold</b> ', '“<b>bold</b>” is neither a height, a hash, an address nor the beginning of a label.'],
+    [
+      '  <b>bold</b> ',
+      '“<b>bold</b>” is neither a height, a time, a hash, an address nor part of the name of a mining pool or label.',
+    ],
   ])('%s is explained', (query, sentence) => {
     expect(explain(query, known)).toBe(sentence)
   })

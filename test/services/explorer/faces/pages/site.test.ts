@@ -256,6 +256,26 @@ describe('the pages without a database', () => {
     expect(text).toContain('value="&quot;&gt;&lt;script&gt;hack()&lt;/script&gt;"')
     expect(text).not.toContain('<script>hack')
   })
+
+  it('take a query from a form in the body, and keep what may be of a wallet out of every URL', async () => {
+    const find = async (q: string, lang = 'de') => {
+      const body = new URLSearchParams({ lang, q })
+      const response = await fetch(`${bare.url}/_explorer/find`, { method: 'POST', body, redirect: 'manual' })
+      return `${String(response.status)} ${response.headers.get('location') ?? ''}`
+    }
+    expect(await find(HOSTILE)).toMatch(/^303 \/de\/search\?q=%22/)
+    expect(await find('x'.repeat(20_000), 'en')).toBe('303 /search?q=')
+    const descriptor =
+      'wpkh(xpub6CatWdiZiodmUeTDp8LT5or8nmbKNcuyvz7WyksVFkKB4RHwCD3XyuvPEbvqAQY3rAPshWcMLoP2fMFMKHPJ4/0/*)'
+    expect(await find(descriptor)).toBe('303 /de/wallet')
+    expect(await find(descriptor, 'en')).toBe('303 /wallet')
+    const query = `q=${encodeURIComponent(descriptor)}`
+    expect((await get(`/_explorer/find?${query}`)).headers.get('location')).toBe('/wallet')
+    const text = await (await get(`/search?${query}`)).text()
+    expect(text).toContain('This may be a key, a descriptor or the seed words of a wallet')
+    expect(text).toContain('<a href="/wallet">Wallet</a></li>')
+    expect(text).not.toContain('xpub6Cat')
+  })
 })
 
 describe('pages that cannot be shown now', () => {

@@ -52,8 +52,12 @@ export const service: typeof english = {
   search: {
     title: 'Suche',
     examples:
-      'Sie können nach der Höhe eines Blocks suchen, nach dem Hash eines Blocks oder einer Transaktion, nach einer Adresse, einem öffentlichen Schlüssel, einem Skript oder dessen Hash oder nach einem Namen.',
+      'Sie können nach der Höhe eines Blocks suchen, nach dem Hash eines Blocks oder einer Transaktion, nach einer Adresse, einem öffentlichen Schlüssel, einem Skript oder dessen Hash, nach Datum oder Uhrzeit (UTC), einem Mining-Pool oder nach einem Namen.',
     height: (height) => `Block ${height}`,
+    firstFrom: (time) => `Erster Block ab ${time}`,
+    later: (time) => `Es gibt noch keinen Block ab ${time}.`,
+    wallet:
+      'Das kann ein Schlüssel, ein Deskriptor oder der Seed einer Wallet sein. So etwas gehört in keine URL und wurde deshalb nicht gesucht. Die Seite „Wallet“ nimmt erweiterte öffentliche Schlüssel und Deskriptoren entgegen. Gib private Schlüssel und die Wörter eines Seeds nirgends ein.',
     future: (height, tip) => `Block ${height} gibt es noch nicht. Der neueste ist ${tip}.`,
     hashLength: (length) => `Ein Hash hat 64 Zeichen, dies sind ${length}.`,
     hashUnknown:
@@ -72,7 +76,8 @@ export const service: typeof english = {
     unknownChain: (own, beginnings) =>
       `Dies ist eine Adresse einer Kette, die dieser Explorer nicht kennt. Er zeigt ${own}, dessen Adressen mit ${either(beginnings)} beginnen.`,
     incomplete: 'Dies ist der Anfang einer Adresse: Der Rest fehlt.',
-    unknown: (query) => `„${query}“ ist weder Höhe, Hash, Adresse noch Anfang eines Namens.`,
+    unknown: (query) =>
+      `„${query}“ ist weder Höhe, Zeit, Hash, Adresse noch Teil des Namens eines Mining-Pools oder einer Adresse.`,
     negative: 'Höhen beginnen bei 0.',
     tooLong: 'Das ist zu lang: eine Adresse, das Längste, wonach man suchen kann, hat 90 Zeichen.',
     unconfirmed: 'Unbestätigte Transaktion',

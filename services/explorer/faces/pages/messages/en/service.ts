@@ -51,8 +51,12 @@ export const service = {
   search: {
     title: 'Search',
     examples:
-      'You can search for a block height, the hash of a block or a transaction, an address, a public key, a script or its hash, or a label.',
+      'You can search for a block height, the hash of a block or a transaction, an address, a public key, a script or its hash, a date or time (UTC), a mining pool, or a label.',
     height: (height: string) => `Block ${height}`,
+    firstFrom: (time: string) => `First block from ${time} on`,
+    later: (time: string) => `There is no block of ${time} or later yet.`,
+    wallet:
+      'This may be a key, a descriptor or the seed words of a wallet, which must be part of no URL: it was not searched for. The page “Wallet” takes extended public keys and descriptors. Never enter private keys or seed words anywhere.',
     future: (height: string, tip: string) =>
       `Block ${height} does not exist yet. The newest block is ${tip}.`,
     hashLength: (length: string) => `A hash has 64 characters, this has ${length}.`,
@@ -72,7 +76,7 @@ export const service = {
       `This is an address of a chain that this explorer does not know. It shows ${own}, whose addresses begin with ${either(beginnings)}.`,
     incomplete: 'This is the beginning of an address: the rest is missing.',
     unknown: (query: string) =>
-      `“${query}” is neither a height, a hash, an address nor the beginning of a label.`,
+      `“${query}” is neither a height, a time, a hash, an address nor part of the name of a mining pool or label.`,
     negative: 'Heights begin at 0.',
     tooLong: 'This is too long: the longest thing to search for, an address, has 90 characters.',
     unconfirmed: 'Unconfirmed transaction',
