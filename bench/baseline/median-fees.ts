@@ -1,4 +1,8 @@
-import type { ProjectedBlock } from '../../pipelines/mempool/projection.js'
+/** A block that the mempool fills, with its packages by fee rate, lowest first. Fees are in base units. */
+interface FilledBlock {
+  readonly vsize: number
+  readonly packages: readonly { readonly fee: bigint; readonly vsize: number }[]
+}
 
 /** The method's smallest step, and the lowest minimum of current nodes, in base units per virtual byte. */
 const [STEP, MINIMUM] = [0.001, 0.1]
@@ -11,7 +15,7 @@ export type MedianFees = ReadonlyMap<1 | 3 | 6, number>
  * projected blocks, each averaged with the one before; the minimum for a block that is at most half full; and what it adds to the
  * first two.
  */
-export function medianFees([first, second, third]: readonly ProjectedBlock[]): MedianFees {
+export function medianFees([first, second, third]: readonly FilledBlock[]): MedianFees {
   const one = rateOf(first, second)
   const two = second === undefined ? MINIMUM : rateOf(second, third, one)
   // Whether a fourth block follows does not matter for a third one, which is full then.
@@ -24,11 +28,7 @@ export function medianFees([first, second, third]: readonly ProjectedBlock[]): M
   ] as const)
 }
 
-function rateOf(
-  block: ProjectedBlock | undefined,
-  next: ProjectedBlock | undefined,
-  before?: number,
-): number {
+function rateOf(block: FilledBlock | undefined, next: FilledBlock | undefined, before?: number): number {
   if (block === undefined) return MINIMUM
   const median = medianOf(block)
   const rate = before === undefined ? median : (median + before) / 2
@@ -38,7 +38,7 @@ function rateOf(
   return Math.max(Math.ceil(rate / STEP) * STEP, MINIMUM)
 }
 
-function medianOf({ packages, vsize }: ProjectedBlock): number {
+function medianOf({ packages, vsize }: FilledBlock): number {
   let sum = 0
   const middle = packages.find((each) => (sum += each.vsize) * 2 >= vsize)
   return middle === undefined ? MINIMUM : Number(middle.fee) / middle.vsize

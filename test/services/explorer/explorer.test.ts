@@ -136,16 +136,16 @@ describe('an explorer of the recorded chain', () => {
 
   it('answers every read in its declared shape, with the state that it describes', async () => {
     await writeExpectation(pipeline, before.chaininfo.blocks, tip)
-    const recent = (await pipeline.get('/txs/recent?limit=50')).body.items
-    const paying = recent.find((tx: { is_coinbase: boolean }) => !tx.is_coinbase)
+    const { items } = (await pipeline.get('/txs/recent?limit=50')).body
+    const paying = items.find((tx: { is_coinbase: boolean }) => !tx.is_coinbase)
     const address = paying.outputs[0].addresses[0].address as string
     await writeFile(labels, JSON.stringify({ address, label: 'A', category: 'exchange', url: null }))
     await until('the label is there', async () => (await pipeline.get(`/label/${address}`)).status === 200)
     const values = { heightOrHash: tip, txid: paying.txid as string, address }
     const queries: Readonly<Record<string, string>> = {
-      search: `?q=${tip}`,
-      searchPrefix: `?q=${tip.slice(0, 8)}`,
+      ...{ search: `?q=${tip}`, searchPrefix: `?q=${tip.slice(0, 8)}` },
       whaleAlerts: '?minValue=1',
+      confirmationForecast: '?feeRate=2.5',
     }
     for (const read of READS.filter((each) => isInUrl(each) && each.name !== 'replacedTransaction')) {
       if (read.name === 'transactionOpReturns') values.txid = await carrying()

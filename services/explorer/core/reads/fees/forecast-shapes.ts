@@ -6,6 +6,7 @@ import { FeeRate, flag, int, list, long, orNull, text } from '../fields.js'
 /** The chances of forecasts by name, 0 to 1. */
 export const CHANCES = { even: 0.5, likely: 0.8, safe: 0.95 } as const
 export type ChanceName = keyof typeof CHANCES
+export const CHANCE_NAMES = Object.keys(CHANCES) as ChanceName[]
 
 const byChance = <T extends TSchema>(of: (percent: number) => T) => ({
   even: of(50),

@@ -5,9 +5,6 @@ const LATER = 6
 
 type Step = 'txid' | 'branch' | 'header' | 'work' | 'later'
 
-/** A step that failed: the message is the value that was computed. */
-class Mismatch extends Error {}
-
 /**
  * Verifies with the reader's own processor that a transaction is in a block, and shows each step. The explorer is asked for data alone: no
  * step relies on what it says about them.
@@ -43,7 +40,7 @@ export async function verify(part: HTMLElement): Promise<void> {
     const found = block as unknown as HeaderFields
     await step('header', () => Promise.resolve(same(hashOf(found), hash)))
     await step('work', () => {
-      if (!isProven(found)) throw new Mismatch(hashOf(found))
+      if (!isProven(found)) throw new RangeError(hashOf(found))
       return Promise.resolve(`2^${Math.log2(Number(hashesFor(found))).toFixed(1)}`)
     })
     await step('later', async () => {
@@ -53,20 +50,20 @@ export async function verify(part: HTMLElement): Promise<void> {
         const next = await json<HeaderFields>(`/block/${String(last.height + 1)}`)
         same(next.prev_hash, hashOf(last))
         same(hashOf(next), next.hash)
-        if (!isProven(next)) throw new Mismatch(next.hash)
+        if (!isProven(next)) throw new RangeError(next.hash)
         last = next
       }
       return `${String(last.height - found.height)}: ${last.hash}`
     })
   } catch (error) {
-    const isWrong = error instanceof Mismatch || error instanceof RangeError
+    const isWrong = error instanceof RangeError
     show(part, current, isWrong ? 'wrong' : 'failed', error instanceof Error ? error.message : String(error))
   }
 }
 
-/** Returns a value that was computed. @throws Mismatch if it is not the expected one. */
+/** Returns a value that was computed. @throws RangeError with it, if it is not the expected one. */
 function same(computed: string, expected: string): string {
-  if (computed !== expected) throw new Mismatch(computed)
+  if (computed !== expected) throw new RangeError(computed)
   return computed
 }
 

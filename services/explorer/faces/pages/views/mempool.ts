@@ -1,9 +1,11 @@
 import { html } from '../../../../design/html.js'
 import { limit } from '../../../core/reads/arguments.js'
-import { mempoolBlocks, recommendedFees } from '../../../core/reads/fees/fees.js'
+import { feeEstimates } from '../../../core/reads/fees/forecasts.js'
+import { mempoolBlocks } from '../../../core/reads/fees/fees.js'
 import { mempoolSummary, mempoolTransactions } from '../../../core/reads/mempool/mempool.js'
 import { feeHistogram, projectedCard } from '../components/blocks.js'
 import { empty, heading, section, stat, stats } from '../components/elements.js'
+import { estimatesTable } from '../components/estimates.js'
 import { mempoolTable } from '../components/transactions.js'
 import { chart } from '../components/charts/chart.js'
 import { spans } from '../components/charts/spans.js'
@@ -15,23 +17,17 @@ export const mempool = declarePage({
   path: '/mempool',
   args: { limit: limit(50, 100), range: rangeOf('day') },
   async view(page, { limit, range }) {
-    const { t, f, read, to } = page
+    const { t, f, read, to, network } = page
     const [pool, newest, next, fees, sizes] = await Promise.all([
       read(mempoolSummary, {}),
       read(mempoolTransactions, { limit }),
       read(mempoolBlocks, {}),
-      read(recommendedFees, {}),
+      network && read(feeEstimates, {}),
       mempoolSizes(page, range),
     ])
     const projected = html`<ol class="cubes">
       ${next.items.map((block, index) => projectedCard(page, block, index))}
     </ol>`
-    const estimates = stats([
-      ...fees.items.map(({ blocks, feeRate }) =>
-        stat(t.mempool.withinBlocks(f.number(blocks)), f.number(feeRate), f.rateUnit),
-      ),
-      stat(t.mempool.minimum, f.number(fees.minimumFeeRate), f.rateUnit),
-    ])
     const body = html`${heading(t.mempool.title, t.mempool.about)}
     ${stats([
       stat(t.mempool.size, f.number(pool.txCount), t.words.transactions),
@@ -39,7 +35,7 @@ export const mempool = declarePage({
       stat(t.mempool.fees, f.amount(pool.totalFees)),
     ])}
     ${next.items.length === 0 ? undefined : section(t.mempool.projected, projected)}
-    ${section(t.mempool.estimates, estimates)}
+    ${fees && section(t.mempool.estimates, estimatesTable(page, fees))}
     ${sizes.points.length === 0 ? undefined : section(sizes.title, html`${spans(page, '/mempool', range, 'day')}${chart(page, sizes)}`)}
     ${section(t.mempool.byRate, feeHistogram(page, pool.feeHistogram))}
     ${section(

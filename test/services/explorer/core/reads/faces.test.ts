@@ -68,6 +68,7 @@ describe('every read', () => {
       addresses: `${String(address)} abc`,
       descriptor: `addr(${String(address)})`,
       q: tip,
+      feeRate: '2.5',
     }
     replaced = await addReplaced({ log: pipeline.log, get: (path) => pipeline.get(path) }, paying.txid)
     const label = { address, label: 'Somebody', category: 'person', url: null, verified: false }

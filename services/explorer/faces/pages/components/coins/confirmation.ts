@@ -1,6 +1,9 @@
 import { html, type Html, type Part } from '../../../../../design/html.js'
+import { FUTURE_BLOCKS } from '../../../../core/forecast/futures.js'
+import { CHANCES } from '../../../../core/reads/fees/forecast-shapes.js'
+import { confirmationForecast } from '../../../../core/reads/fees/forecasts.js'
 import { accelerationOf } from '../../../../core/reads/mempool/acceleration.js'
-import type { Transaction, TransactionPackage } from '../../../../core/reads/shapes.js'
+import type { ConfirmationForecast, Transaction, TransactionPackage } from '../../../../core/reads/shapes.js'
 import { MAX_PROJECTED_BLOCKS } from '../../../../core/state/projections.js'
 import type { PageContext } from '../../page.js'
 import { facts, section } from '../elements.js'
@@ -19,7 +22,11 @@ export async function confirmation(
   const childVsize = tx.is_dilithium ? tx.vsize : CHILD_VSIZE
   const acceleration = await accelerationOf(related, context, childVsize)
   const paying = (fee: bigint, vsize: number): Html => amountAndRate(context, fee, vsize)
-  const rows: [string, Part][] = [[t.confirmation.expected, expectation(context, related)]]
+  const forecast = await context.read(confirmationForecast, { feeRate: related.effective_fee_rate })
+  const rows: [string, Part][] = [
+    [t.confirmation.expected, expectation(context, related, forecast)],
+    ...chances(context, forecast),
+  ]
   if (acceleration !== undefined)
     rows.push(
       [
@@ -47,10 +54,28 @@ export async function confirmation(
   return section(t.confirmation.title, html`${facts(rows)}${watch}`)
 }
 
+/** Returns within how many blocks, and how much time, a transaction is confirmed with which chance. */
+function chances({ t, f }: PageContext, { blocks, minutes }: ConfirmationForecast): [string, string][] {
+  return (['likely', 'safe'] as const).map((name) => {
+    const within = blocks[name]
+    const time = f.duration(Number(minutes[name] ?? 0) * 60)
+    return [
+      t.confirmation.chance(f.number(100 * CHANCES[name])),
+      within === null
+        ? t.confirmation.notWithin(f.number(FUTURE_BLOCKS))
+        : t.confirmation.within(f.number(within), time),
+    ]
+  })
+}
+
 /** Returns the projected block of a transaction, and about when that will be mined. */
-function expectation({ t, f, network }: PageContext, { projected }: TransactionPackage): string {
+function expectation(
+  { t, f }: PageContext,
+  { projected }: TransactionPackage,
+  { blockSeconds }: ConfirmationForecast,
+): string {
   if (projected === null) return t.confirmation.later(f.number(MAX_PROJECTED_BLOCKS))
-  const time = f.duration(projected.block * (network?.blockSpacing ?? 0))
+  const time = f.duration(projected.block * Number(blockSeconds))
   return projected.block === 1
     ? t.confirmation.inNext(time)
     : t.confirmation.inBlock(f.number(projected.block), time)

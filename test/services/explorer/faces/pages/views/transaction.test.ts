@@ -5,6 +5,7 @@ import { REGTEST } from '../../../../../../pipelines/chain/networks.js'
 import { scriptHash } from '../../../../../../pipelines/chain/script.js'
 import { serializeTx } from '../../../../../../pipelines/chain/transaction.js'
 import { MempoolTxs } from '../../../../../../services/explorer/core/mempool/mempool-txs.js'
+import { Forecasts } from '../../../../../../services/explorer/core/forecast/forecasts.js'
 import { Projections } from '../../../../../../services/explorer/core/state/projections.js'
 import {
   type Coin,
@@ -79,11 +80,13 @@ async function pageOf(
   const chain = { ...NO_CHAIN, network: REGTEST }
   const size = new AnswerSize(new MakingMemory(), new Cancellation())
   const projections = new Projections()
+  const forecasts = new Forecasts({ query: () => Promise.resolve([]) })
+  const ofHead = () => Promise.resolve({ items: [], limit: 0 })
   const mempool = MempoolTxs.of(all)
   const dropped = { replacedBy: () => Promise.resolve([]) }
   const labels = { ofScript: (hash: string) => (hash === LABELLED ? { label: HOSTILE } : undefined) }
   const definitions = { labels }
-  const sources = { chain, validity, size, mempool, projections, dropped, definitions }
+  const sources = { chain, validity, size, mempool, projections, forecasts, ofHead, dropped, definitions }
   const context = sources as unknown as ReadContext
   const made = await transaction({ assets: loadAssets(), condition: () => CALM }).resolve(context, {
     txid,
