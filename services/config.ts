@@ -432,7 +432,7 @@ const SETTINGS = {
   explorerUrl: url(
     'EXPLORER_URL',
     ['http', 'https'],
-    'The public URL of the explorer, to which the documentation links. Not set: `EXPLORER_PORT` at the host of each request, unless `SITE_URL` is set.',
+    'The public URL of the explorer, to which the documentation links, and with which its pages and feeds name themselves. Not set: links to `EXPLORER_PORT` at the host of each request, unless `SITE_URL` is set; previews of shared pages have no picture.',
   ),
   sourceUrl: url(
     'SOURCE_URL',

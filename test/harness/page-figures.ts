@@ -14,6 +14,15 @@ interface Transaction {
   readonly outputs: readonly { readonly value: string }[]
 }
 
+interface ParsedFeed {
+  readonly type: string | null
+  readonly title: string
+  readonly updated: string
+  /** The URL by which it names itself. */
+  readonly self: string
+  readonly entries: readonly { readonly id: string; readonly updated: string; readonly url: string }[]
+}
+
 /** Compares the figures that pages show with those of the API. */
 export class PageFigures {
   constructor(
@@ -195,6 +204,115 @@ export class PageFigures {
     const shown = (await texts(page, '.stats dd')).slice(0, 2).map((text) => /^[\d.]+/.exec(text)?.[0])
     expect(shown).toEqual([dilithiumTxPercent, dilithiumAddrPercent])
     await this.browsing.done(page)
+  }
+
+  /**
+   * Compares feeds, as Chromium parses them, with the API.
+   * @param origin with which the explorer names itself.
+   * @param label of the address.
+   * @returns the ids of the entries of each feed by their URLs.
+   */
+  async ofFeeds(
+    address: string,
+    { origin, label }: { readonly origin: string; readonly label: string },
+  ): Promise<readonly ReadonlyMap<string, string>[]> {
+    const page = await this.browsing.open('/blocks')
+    const feeds = [
+      ['/blocks', '/blocks?limit=30', (item) => `/block/${item.hash}`, 'Blocks'],
+      [`/address/${address}`, `/address/${address}/txs?limit=25`, (item) => `/tx/${item.txid}`, label],
+      [
+        '/large?minValue=50000000',
+        '/whale-alerts?limit=50&minValue=50000000',
+        (item) => `/tx/${item.txid}`,
+        'Large transactions',
+      ],
+      ['/reorgs', '/reorgs?limit=20', (item) => `/block/${item.disconnected[0].hash}`, 'Reorganisations'],
+      // eslint-disable-next-line @typescript-eslint/no-explicit-any -- answers are read as a client would
+    ] as const satisfies [string, string, (item: any) => string, string][]
+    const ids: Map<string, string>[] = []
+    for (const [path, read, urlOf, title] of feeds) {
+      const { items } = await this.#api(read)
+      expect(items.length, path).toBeGreaterThan(0)
+      const times = await Promise.all(
+        // eslint-disable-next-line @typescript-eslint/no-explicit-any -- see above
+        items.map(async (item: any) =>
+          'timestamp' in item
+            ? item.timestamp
+            : (await this.#api(`/block/${item.connected.at(-1).hash}`)).timestamp,
+        ),
+      )
+      const { entries, ...feed } = await this.#feed(page, path)
+      expect(feed, path).toEqual({
+        type: 'application/atom+xml; charset=utf-8',
+        title: `${title} · Headwater`,
+        updated: [...times].sort().at(-1),
+        self: origin + path.replace(/(?=\?)|$/, '.atom'),
+      })
+      expect(entries.map(({ url, updated }) => [url, updated])).toEqual(
+        items.map((item: unknown, index: number) => [origin + urlOf(item), times[index]]),
+      )
+      expect(new Set(entries.map(({ id }) => id)).size).toBe(items.length)
+      ids.push(new Map(entries.map(({ url, id }) => [url, id])))
+    }
+    const german = await this.#feed(page, '/de/blocks')
+    expect(german.entries.map(({ id }) => id)).toEqual([...ids[0]!.values()])
+    await this.browsing.done(page)
+    return ids
+  }
+
+  /** Compares what pages of a transaction, a block and an address show of themselves elsewhere with the API. */
+  async ofPreviews(
+    paths: readonly [tx: string, block: string, address: string],
+    origin: string,
+  ): Promise<void> {
+    const [tx, block, summary, tip] = await Promise.all(
+      [...paths, '/blocks/tip'].map((path) => this.#api(path)),
+    )
+    const coins = (base: string): string =>
+      `${(Number(base) / 1e8).toLocaleString('en-GB', { maximumFractionDigits: 8 })} BTQ`
+    const confirmations = tip.height - tx.block_height + 1
+    const expected = [
+      `Moves ${coins(tx.output_value)} for a fee of ${coins(tx.fee)}. ${confirmations} confirmations, in block ${tx.block_height}.`,
+      `${block.tx_count} transactions, ${coins(block.total_fees)} in fees, mined by ${block.miner_label ?? block.miner_address}.`,
+      `Balance ${coins(summary.balance)}, ${summary.tx_count} transactions.`,
+    ]
+    const page = await this.browsing.open(paths[0])
+    for (const [index, path] of paths.entries()) {
+      await page.goto(this.pipeline.url + path)
+      const of = (property: string) => page.locator(`meta[property="og:${property}"]`).getAttribute('content')
+      expect(await of('description')).toBe(expected[index])
+      expect(await of('url')).toBe(origin + path)
+      expect(await page.title()).toBe(`${await of('title')} · Headwater`)
+      const image = (await of('image'))!
+      expect(image.startsWith(`${origin}/`)).toBe(true)
+      const picture = await fetch(this.pipeline.url + image.slice(origin.length))
+      expect(picture.headers.get('content-type')).toBe('image/png')
+    }
+    await this.browsing.done(page)
+  }
+
+  /** Returns the feed that a page links to. */
+  async #feed(page: Page, path: string): Promise<ParsedFeed> {
+    await page.goto(this.pipeline.url + path)
+    return page.evaluate(async () => {
+      const link = document.querySelector<HTMLLinkElement>('link[type="application/atom+xml"]')
+      const response = await fetch(new URL(link?.href ?? '').pathname + location.search)
+      const text = await response.text()
+      const { documentElement: feed } = new DOMParser().parseFromString(text, 'application/xml')
+      const textOf = (parent: Element, name: string) =>
+        parent.querySelector(`:scope > ${name}`)?.textContent ?? ''
+      return {
+        type: response.headers.get('content-type'),
+        title: textOf(feed, 'title'),
+        updated: textOf(feed, 'updated'),
+        self: feed.querySelector(':scope > link[rel=self]')?.getAttribute('href') ?? '',
+        entries: [...feed.querySelectorAll('entry')].map((entry) => ({
+          id: textOf(entry, 'id'),
+          updated: textOf(entry, 'updated'),
+          url: entry.querySelector('link')?.getAttribute('href') ?? '',
+        })),
+      }
+    })
   }
 
   async #compare(

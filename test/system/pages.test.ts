@@ -15,6 +15,8 @@ import { IS_WHOLE } from '../harness/whole.js'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const HOSTILE = '</title><script>window.hacked=1</script><img src=x onerror="window.hacked=1">'
+/** The host with which the explorer names itself. */
+const ORIGIN = 'https://explorer.example'
 /** The maximum number of bytes that a page transfers when it is opened for the first time, compressed: the document, styles and scripts. */
 const MAX_BYTES = 120_000
 const MAX_SCRIPT_BYTES = 40_000
@@ -103,7 +105,7 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the explorer in Chromium',
       nodeUrl: node.url,
       engineUrl: inject('engineUrl'),
       rankingTail: 0,
-      explorer: { auditEveryMs: 0, grpcPort: 0, broadcast: true, definitions },
+      explorer: { auditEveryMs: 0, grpcPort: 0, broadcast: true, definitions, explorerUrl: `${ORIGIN}/` },
     })
     await started.level({ tip: node.chain.tip.hash, mempoolSize: node.simulation.mempool.size })
     return started
@@ -279,6 +281,27 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the explorer in Chromium',
     await done(list)
   })
 
+  it('have feeds with the figures of the API, whose entries keep their ids', async () => {
+    const of = { origin: ORIGIN, label: HOSTILE }
+    const before = await figures.ofFeeds(labelled, of)
+    const { headers } = await fetch(`${pipeline.url}/reorgs.atom`)
+    node.simulation.mine({ blocks: 1 })
+    await level()
+    const after = await figures.ofFeeds(labelled, of)
+    expect(after[0]).not.toEqual(before[0])
+    for (const [index, ids] of before.entries()) {
+      const kept = [...ids].filter(([url]) => after[index]!.has(url))
+      expect(kept.length).toBeGreaterThan(0)
+      expect(kept.map(([url]) => after[index]!.get(url))).toEqual(kept.map(([, id]) => id))
+    }
+    // A block changes nothing of a feed that does not have it.
+    const ifNoneMatch = { headers: { 'if-none-match': headers.get('etag') ?? '' } }
+    expect((await fetch(`${pipeline.url}/reorgs.atom`, ifNoneMatch)).status).toBe(304)
+  })
+
+  it('have previews with the figures of the API', () =>
+    figures.ofPreviews([`/tx/${spent}`, '/block/30', `/address/${labelled}`], ORIGIN))
+
   it('verify a transaction by the browser itself, and notice a block, a branch or bytes that are not right', async () => {
     const page = await open(`/tx/${spent}`)
     const steps = page.locator('.verify li')
@@ -363,7 +386,7 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the explorer in Chromium',
     await done(page)
   })
 
-  it('have a menu that closes, a theme with a state, and print without navigation', async () => {
+  it('have a menu that closes, keys, a theme with a state, and print without navigation', async () => {
     const page = await open('/block/30')
     const menu = page.locator('.links details')
     const isOpen = () => menu.evaluate((each) => (each as HTMLDetailsElement).open)
@@ -381,6 +404,18 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the explorer in Chromium',
       expect(await theme.getAttribute('aria-label')).toBe(`Theme: ${name}`)
     }
     expect(await paper()).not.toBe(light)
+    await page.keyboard.press('?')
+    await page.locator('dialog.keys').getByText('Next block').waitFor()
+    await page.keyboard.press('ArrowRight')
+    await page.keyboard.press('Escape')
+    expect(await page.locator('dialog.keys').isVisible()).toBe(false)
+    for (const [key, height] of [
+      ['ArrowRight', 31],
+      ['ArrowLeft', 30],
+    ] as const) {
+      await page.keyboard.press(key)
+      await page.waitForURL(`${pipeline.url}/block/${height}`)
+    }
     await page.emulateMedia({ media: 'print' })
     expect(await paper()).toBe(light)
     for (const part of ['.bar', '.foot', 'button.copy'])

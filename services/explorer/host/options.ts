@@ -50,6 +50,8 @@ export interface ExplorerOptions {
   readonly definitions?: DefinitionPaths
   /** Base units: the channel `whale-alerts` publishes transactions that move more. */
   readonly whaleMinValue?: bigint
+  /** The public URL of the explorer, with which pages and feeds name themselves. Not set: not known. */
+  readonly explorerUrl?: string | undefined
   /** The public URL of the documentation, to which pages link. Not set: `docsPort` at the host of each request. */
   readonly docsUrl?: string | undefined
   readonly docsPort?: number

@@ -59,6 +59,7 @@ export async function serve(context: ServiceContext): Promise<void> {
     locateNode: () => presentNodeUrl(config),
     nodeDataDir: config.nodeDataDir,
     healthToken: config.healthApiToken,
+    explorerUrl: config.explorerUrl,
     docsUrl: config.siteUrl,
     docsPort: config.docsPort,
     basePath: config.basePath,

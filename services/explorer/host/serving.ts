@@ -35,7 +35,7 @@ export function servingOf(
   options: ExplorerOptions,
   { server, metrics }: { readonly server: Server; readonly metrics: Metrics },
 ): Serving {
-  const { docsUrl, docsPort, basePath, healthToken, member } = options
+  const { explorerUrl, docsUrl, docsPort, basePath, healthToken, member } = options
   const { reader, reads } = core
   const answers = new ReadAnswers(reader)
   const enabled = { hasToken: healthToken !== undefined, hasBroadcast: core.commands !== undefined, basePath }
@@ -48,7 +48,7 @@ export function servingOf(
   // One line for each face; if two faces have a path, the first face answers.
   const faces: readonly HttpFace[] = [
     restFace({ core, answers, documents }),
-    pagesFace({ core, openApi, basePath, docsUrl, docsPort, limit: pagesLimit }),
+    pagesFace({ core, openApi, basePath, explorerUrl, docsUrl, docsPort, limit: pagesLimit }),
     graphqlFace(core, basePath),
     websocketFace(core),
     electrum.web,

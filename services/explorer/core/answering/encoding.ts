@@ -15,6 +15,7 @@ export interface Encoding {
     | 'protobuf'
     | 'html'
     | 'csv'
+    | 'atom'
     | 'esplora-json'
     | 'esplora-text'
     | 'esplora-bytes'

@@ -16,6 +16,8 @@ export interface Assets {
   get(name: string): Asset | undefined
   /** Returns the path under which clients reach a path of this explorer: below BASE_PATH. */
   readonly at: (path: string) => string
+  /** Scheme and host of the explorer for all readers; empty if they are not known. */
+  readonly origin: string
 }
 
 /** The path of the files. */
@@ -39,11 +41,17 @@ type Files = Pick<Assets, 'url' | 'get'>
 
 let cachedFiles: Files | undefined
 
-/** Reads all files into memory, once. @param basePath without a slash at its end. @throws Error if they have not been built. */
-export function loadAssets(basePath = ''): Assets {
+/**
+ * Reads all files into memory, once.
+ * @param basePath without a slash at its end.
+ * @param explorerUrl the public URL of the explorer. Not set: not known; a host that a request names is not trusted.
+ * @throws Error if they have not been built.
+ */
+export function loadAssets(basePath = '', explorerUrl?: string): Assets {
   const files = (cachedFiles ??= readAssets())
   const at = (path: string): string => basePath + path
-  return { get: files.get, url: (source) => at(files.url(source)), at }
+  const origin = explorerUrl === undefined ? '' : new URL(explorerUrl).origin
+  return { get: files.get, url: (source) => at(files.url(source)), at, origin }
 }
 
 function readAssets(): Files {

@@ -11,6 +11,8 @@ interface PagesParts {
   readonly openApi: () => string
   /** The path below which clients reach the explorer. */
   readonly basePath: string | undefined
+  /** The public URL of the explorer. Not set: links are relative, and previews have no picture. */
+  readonly explorerUrl: string | undefined
   /** The public URL of the documentation. Not set: `docsPort` at the host of each request. */
   readonly docsUrl: string | undefined
   readonly docsPort: number | undefined
@@ -18,9 +20,17 @@ interface PagesParts {
 }
 
 /** Returns the face of the pages for people. */
-export const pagesFace = ({ core, openApi, basePath, docsUrl, docsPort, limit }: PagesParts): HttpFace =>
+export const pagesFace = ({
+  core,
+  openApi,
+  basePath,
+  explorerUrl,
+  docsUrl,
+  docsPort,
+  limit,
+}: PagesParts): HttpFace =>
   new Site({
-    assets: loadAssets(basePath),
+    assets: loadAssets(basePath, explorerUrl),
     status: core,
     condition: core.condition,
     openApi: () => JSON.parse(openApi()) as OpenApi,

@@ -1,4 +1,5 @@
 import type { Commands } from '../../core/core.js'
+import { FEEDS } from './feeds/feeds.js'
 import { MAX_BODY, MAX_READ_BODY } from '../../http/body.js'
 import type { Page, Surroundings } from './page.js'
 import { chartCsv } from './series.js'
@@ -46,6 +47,7 @@ export interface PostedPage {
 export function pagesOf(sources: PageSources): {
   readonly documents: readonly Page[]
   readonly texts: readonly Page[]
+  readonly feeds: readonly Page[]
   readonly posted: readonly PostedPage[]
 } {
   const { status: source, openApi, commands } = sources
@@ -75,5 +77,6 @@ export function pagesOf(sources: PageSources): {
     { page: wallet(sources), maxBodyBytes: MAX_READ_BODY },
     { page: send(commands)(sources), maxBodyBytes: MAX_BODY, limit: commands?.limit },
   ]
-  return { documents: declared.map((page) => page(sources)), texts: [chartCsv], posted }
+  const made = (pages: readonly ((of: Surroundings) => Page)[]): Page[] => pages.map((page) => page(sources))
+  return { documents: made(declared), texts: [chartCsv], feeds: made(FEEDS), posted }
 }

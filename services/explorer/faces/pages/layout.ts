@@ -20,6 +20,8 @@ export interface Shown {
   readonly channels?: readonly Channel[]
   /** The path of the read that has the main figures, with its arguments. */
   readonly json?: string
+  /** The path of the page whose entries a feed of Atom has. */
+  readonly feed?: string
   /** True if the page reports that something does not exist, which only an index that is level with the node does. */
   readonly isAbsent?: boolean
   /** The transaction that the page waits for: of the mempool, it alone changes the page. */
@@ -70,7 +72,7 @@ export const DOCS = '/_explorer/docs'
 
 /** Returns a complete document. Ids of the layout start with a colon, which ids of the content never do. */
 export function layout(content: Shown, frame: Frame): Html {
-  const { title, about, body, json } = content
+  const { title, body, json, feed } = content
   const { locale, path, assets, chain } = frame
   const language = languageOfLocale(locale)
   const t = MESSAGES[language]
@@ -78,16 +80,20 @@ export function layout(content: Shown, frame: Frame): Html {
   const other = language === 'en' ? 'de' : 'en'
   const words = t.bar
   const fixed = fixedParts(language, path, assets.at)
+  const name = path === '/' ? `${t.site.name} · ${title}` : `${title} · ${t.site.name}`
+  const about = content.about ?? aboutOf(t, chain.network)
+  const url = assets.origin + to(path)
   return html`<!doctype html>
     <html lang="${locale}">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>${path === '/' ? `${t.site.name} · ${title}` : `${title} · ${t.site.name}`}</title>
-        <meta name="description" content="${about ?? aboutOf(t, chain.network)}" />
-        ${refresh(frame)}
+        <title>${name}</title>
+        <meta name="description" content="${about}" />
+        ${preview({ title, about, url }, frame)} ${refresh(frame)}
         <meta name="color-scheme" content="light dark" />
-        <link rel="canonical" href="${to(path)}" />
+        <link rel="canonical" href="${url}" />
+        ${feed === undefined ? undefined : html`<link rel="alternate" type="application/atom+xml" title="${name}" href="${to(feedPathOf(feed))}" />`}
         <link rel="alternate" hreflang="${other}" href="${to(path, other)}" />
         <link rel="icon" href="${assets.url('icon.svg')}" type="image/svg+xml" />
         <link rel="apple-touch-icon" href="${assets.url('apple-touch-icon.png')}" />
@@ -104,11 +110,41 @@ export function layout(content: Shown, frame: Frame): Html {
           <p>
             ${t.site.footer}
             ${json === undefined ? undefined : html`<a href="${assets.at(`/api/v1${json}`)}">${t.site.json}</a>`}
+            ${feed === undefined ? undefined : html`<a href="${to(feedPathOf(feed))}">${t.sharing.feed}</a>`}
+            <button class="keys" type="button" aria-keyshortcuts="?" hidden>
+              ${t.keys.title} <kbd>?</kbd>
+            </button>
           </p>
         </footer>
-        ${fixed.search}
+        ${fixed.search} ${fixed.keys}
       </body>
     </html> `
+}
+
+/** Returns the path of the feed of a page. */
+export const feedPathOf = (path: string): string => `${path}.atom`
+
+interface Previewed {
+  readonly title: string
+  readonly about: string
+  readonly url: string
+}
+
+/** Returns what others show of a link to a page (Open Graph): no URL if the host is not known, because none may be relative. */
+function preview({ title, about, url }: Previewed, { locale, assets }: Frame): Html {
+  const { origin } = assets
+  return html`<meta property="og:type" content="website" />
+    <meta property="og:site_name" content="${MESSAGES[languageOfLocale(locale)].site.name}" />
+    <meta property="og:title" content="${title}" />
+    <meta property="og:description" content="${about}" />
+    <meta property="og:locale" content="${locale.replace('-', '_')}" />
+    ${
+      origin === ''
+        ? undefined
+        : html`<meta property="og:url" content="${url}" />
+            <meta property="og:image" content="${origin}${assets.url('apple-touch-icon.png')}" />`
+    }
+    <meta name="twitter:card" content="summary" />`
 }
 
 /** Returns what the pages of a chain are about. @param network undefined before it is known. */
@@ -143,6 +179,7 @@ function feedOf({ channels = [], awaited }: Shown, frame: Frame, t: Messages): H
 interface FixedParts {
   readonly navigation: Html
   readonly search: Html
+  readonly keys: Html
 }
 
 /** The parts that many pages have in common: an uncached page would take noticeably longer with them. */
@@ -163,6 +200,7 @@ function fixedParts(language: Language, path: string, at: Assets['at']): FixedPa
         data-name="${t.nav.wallet}"
         >${t.search.wallet}</template
       >`,
+    keys: keysDialog(t),
   }
   partsByPage.set(key, parts)
   return parts
@@ -191,6 +229,32 @@ function navigation(
       </li>
     </ul>
   </nav>`
+}
+
+/** Returns the dialog with the keys of the pages. */
+function keysDialog({ keys, bar }: Messages): Html {
+  const rows = [
+    ['/', bar.search],
+    ['←', keys.before],
+    ['→', keys.after],
+    ['?', keys.title],
+    ['Esc', bar.close],
+  ] as const
+  return html`<dialog class="keys" aria-label="${keys.title}">
+    <form method="dialog">
+      <strong>${keys.title}</strong>
+      <button class="icon" aria-label="${bar.close}">${icon('close')}</button>
+    </form>
+    <dl>
+      ${rows.map(
+        ([key, meaning]) =>
+          html`<div>
+            <dt><kbd>${key}</kbd></dt>
+            <dd>${meaning}</dd>
+          </div>`,
+      )}
+    </dl>
+  </dialog>`
 }
 
 interface Actions {

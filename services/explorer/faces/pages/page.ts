@@ -10,7 +10,8 @@ import { layout, type Shown } from './layout.js'
 import { ALL_LOCALES, formatOf, languageOfLocale, type Locale } from './locales.js'
 import type { Messages } from './messages/en/index.js'
 
-type Args<A extends Arguments> = Static<TObject<{ [K in keyof A]: A[K] }>>
+/** The values of arguments. */
+export type Args<A extends Arguments> = Static<TObject<{ [K in keyof A]: A[K] }>>
 type Given<A extends Arguments> = Partial<Args<A>>
 
 /** The sources of a page, its words and its links. */
@@ -91,11 +92,14 @@ export function declarePage<A extends Arguments>(
 /** Declares a file, such as CSV. */
 export function declareText<A extends Arguments>({
   text,
+  at = (path) => path,
   ...rest
 }: Omit<PageDeclaration<A>, 'view'> & {
   readonly text: (page: PageContext, args: Args<A>) => Promise<string>
+  /** Returns the URL of a path. Not set: the path itself, for a file without links. */
+  readonly at?: Assets['at']
 }): Page {
-  return pageOf({ ...rest, at: (path) => path, make: text })
+  return pageOf({ ...rest, at, make: text })
 }
 
 interface Declared<A extends Arguments> extends Omit<PageDeclaration<A>, 'view'> {

@@ -69,6 +69,12 @@ const CSV: Encoding & { media: Media } = {
   encode: (answer) => encodedText(String(answer)),
 }
 
+const ATOM: Encoding & { media: Media } = {
+  name: 'atom',
+  media: { ...CSV.media, type: 'application/atom+xml; charset=utf-8' },
+  encode: CSV.encode,
+}
+
 /** The name of a file changes with its content. */
 const IMMUTABLE = ['cache-control', 'public, max-age=31536000, immutable'] as const
 
@@ -112,8 +118,10 @@ const pageForm: FormFor = ({ path, accept, acceptLanguage }) => {
 }
 
 /** Returns the form of a file. Its column names are in a language; its figures do not depend on the language. */
-const textForm: FormFor = ({ path }) =>
-  hasSlash(path) ? undefined : { encoding: CSV, params: { locale: localeOf(languageOf(path).language, '') } }
+const textForm =
+  (encoding: Encoding): FormFor =>
+  ({ path }) =>
+    hasSlash(path) ? undefined : { encoding, params: { locale: localeOf(languageOf(path).language, '') } }
 
 const hasSlash = (path: string): boolean => path.length > 1 && path.endsWith('/')
 
@@ -127,7 +135,7 @@ export class Site implements HttpFace {
   constructor(parts: SiteParts) {
     this.#parts = parts
     if (parts.limit !== undefined) this.limit = parts.limit
-    const { documents, texts, posted } = pagesOf(parts)
+    const { documents, texts, feeds, posted } = pagesOf(parts)
     const routesOf = (pages: readonly Page[], formFor: FormFor): ReadRoute[] =>
       LANGUAGES.flatMap((language) =>
         pages.map((read) => ({
@@ -144,7 +152,12 @@ export class Site implements HttpFace {
       isLimited,
       handle,
     })
-    const pages = [...routesOf(documents, pageForm), ...routesOf(texts, textForm)]
+    const pages = [
+      // Before the page of an address, whose path theirs would match.
+      ...routesOf(feeds, textForm(ATOM)),
+      ...routesOf(documents, pageForm),
+      ...routesOf(texts, textForm(CSV)),
+    ]
     this.#pages = new Router(pages)
     this.routes = [
       ...pages,

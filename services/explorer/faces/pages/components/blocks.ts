@@ -7,6 +7,14 @@ import type { Block, FeeBucket, ProjectedBlock } from '../../../core/reads/shape
 export const fullness = ({ network }: PageContext, weight: number): number =>
   network === undefined ? 0 : (100 * weight) / network.maxBlockWeight
 
+/** Returns the main figures of a block as a text, for feeds and previews of links. */
+export const blockFigures = ({ t, f }: PageContext, block: Block): string =>
+  t.sharing.block(
+    f.number(block.tx_count),
+    f.plainAmount(block.total_fees),
+    block.miner_label ?? block.miner_address ?? t.words.unknown,
+  )
+
 /** Returns a block as a card, filled as far as the block is full. */
 export function blockCard(page: PageContext, block: Block): Html {
   const { t, f, to } = page

@@ -5,7 +5,7 @@ import { keepCondition } from './condition.js'
 import { startCopying } from './copying.js'
 import { keepLive } from './live.js'
 import { ownAnswer, startForms } from './searching.js'
-import { startMenus } from './menus.js'
+import { startKeys, startMenus } from './menus.js'
 import { startNotifying } from './notifying.js'
 import { startTrying } from './trying.js'
 import { localise, startAges } from './times.js'
@@ -20,6 +20,7 @@ startSearchKeys(startSearch(document.querySelector('dialog.search'), ownAnswer))
 startForms()
 startCopying()
 startMenus()
+startKeys()
 startTrying()
 startVerifying()
 startNotifying()

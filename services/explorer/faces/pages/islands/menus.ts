@@ -16,3 +16,25 @@ export function startMenus(): void {
     }
   })
 }
+
+/**
+ * Opens the list of keys by `?` and by the button of the foot, and makes the keys ← and → lead to the blocks beside that of the page, or
+ * to the pages beside that of a list.
+ */
+export function startKeys(): void {
+  const dialog = document.querySelector<HTMLDialogElement>('dialog.keys')
+  const button = document.querySelector<HTMLButtonElement>('.foot button.keys')
+  if (dialog === null || button === null) return
+  button.hidden = false
+  button.addEventListener('click', () => {
+    dialog.showModal()
+  })
+  document.addEventListener('keydown', ({ key, ctrlKey, metaKey, altKey, target, defaultPrevented }) => {
+    // In a field, a table that scrolls or an open dialog, keys have another meaning.
+    const isTaken = (target as Element).closest('input, textarea, select, dialog, [tabindex="0"]') !== null
+    if (isTaken || defaultPrevented || ctrlKey || metaKey || altKey) return
+    if (key === '?') dialog.showModal()
+    const rel = key === 'ArrowLeft' ? 'prev' : key === 'ArrowRight' ? 'next' : undefined
+    if (rel !== undefined) document.querySelector<HTMLAnchorElement>(`main a[rel=${rel}]`)?.click()
+  })
+}

@@ -43,7 +43,7 @@ export const address = declarePage({
   path: '/address/:address',
   args: { address: addressArgument, page, show, range: rangeOf('year') },
   async view(context, { address: requested, page, show, range }) {
-    const { t, definitions } = context
+    const { t, f, definitions } = context
     const named = await requestedScript(context, requested)
     const { script, network, address } = named
     const key = script && keyOf(script, network)
@@ -108,7 +108,8 @@ export const address = declarePage({
       label?.label ?? `${kind} ${shown.length <= 20 ? shown : `${shown.slice(0, 10)}…${shown.slice(-6)}`}`
     // The API reports that an address is unused as absence.
     const source = isUnused ? { isAbsent: true } : { json: `/address/${requested}` }
-    return { title, body, channels: ['mempool'], ...source }
+    const about = summary && t.sharing.address(f.plainAmount(summary.balance), f.number(summary.tx_count))
+    return { title, about, body, channels: ['mempool'], feed: `/address/${requested}`, ...source }
   },
 })
 

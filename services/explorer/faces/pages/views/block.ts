@@ -8,7 +8,7 @@ import { blockSummary } from '../../../core/reads/mempool/block-contents.js'
 import { NotFound } from '../../../core/reads/read.js'
 import type { Block, BlockStatistics } from '../../../core/reads/shapes.js'
 import { blockMap } from '../components/charts/block-map.js'
-import { fullness } from '../components/blocks.js'
+import { blockFigures, fullness } from '../components/blocks.js'
 import {
   addressLink,
   badge,
@@ -106,7 +106,7 @@ export const block = declarePage({
           txs.items.map((tx) => transactionCard(context, tx)),
         ),
       )}`
-    return { title, body, json: `/block/${which}` }
+    return { title, about: blockFigures(context, answer), body, json: `/block/${which}` }
   },
 })
 

@@ -95,7 +95,8 @@ export const front = declarePage({
           : largeTable(page, t.front.large, large.items),
         { href: to('/large'), text: t.words.all },
       )}`
-    return { title: t.front.title, body, channels: ['mempool', 'stats'], json: '/stats/summary' }
+    const { title } = t.front
+    return { title, body, channels: ['mempool', 'stats'], feed: '/blocks', json: '/stats/summary' }
   },
 })
 

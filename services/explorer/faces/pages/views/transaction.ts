@@ -75,9 +75,19 @@ export const transaction = declarePage({
       ${section(t.words.details, aboutTransaction(context, tx))}
       ${tx.block_height === null ? undefined : verification(context, tx.txid)}`
     const title = `${t.tx.title} ${tx.txid.slice(0, 8)}…${tx.txid.slice(-6)}`
-    return { title, body, json: `/tx/${tx.txid}` }
+    return { title, about: summaryOf(context, tx, confirmations), body, json: `/tx/${tx.txid}` }
   },
 })
+
+/** Returns the main figures of a transaction as a text, for previews of links. */
+function summaryOf({ t, f }: PageContext, tx: Transaction, confirmations: number): string {
+  const { output_value: value, fee, is_coinbase, block_height: height } = tx
+  const moved = f.plainAmount(value)
+  return [
+    is_coinbase ? t.sharing.newCoins(moved) : t.sharing.transaction(moved, f.plainAmount(fee)),
+    height === null ? t.sharing.waits : t.sharing.confirmed(f.number(confirmations), f.number(height)),
+  ].join(' ')
+}
 
 /** Returns what else there is to know of a transaction, and its other forms. */
 function aboutTransaction(context: PageContext, tx: Transaction): Html {

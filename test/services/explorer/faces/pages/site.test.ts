@@ -97,6 +97,16 @@ describe('the pages without a database', () => {
     }
   })
 
+  it('name no host in previews unless the public URL is known, whatever a request names', async () => {
+    const request = (path: string) =>
+      `GET ${path} HTTP/1.1\r\nHost: evil.example\r\nAccept: text/html\r\n\r\n`
+    // The second answer begins when all of the first one was sent.
+    const { text } = await sendRaw(bare.port, request('/api') + request('/robots.txt'), { answers: 2 })
+    expect(text).toContain('<meta property="og:title" content="')
+    expect(text).toContain('<link rel="canonical" href="/api"')
+    expect(text).not.toMatch(/og:url|og:image|evil/)
+  })
+
   it('do not exist for methods that read nothing', async () => {
     const posted = await fetch(bare.url, { method: 'POST', headers: BROWSER })
     expect(posted.status).toBe(404)

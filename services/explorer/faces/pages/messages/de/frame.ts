@@ -72,6 +72,29 @@ export const frame: typeof english = {
     footer: 'Alle Zahlen sind exakt, beschreiben einen Zustand der Kette und gleichen denen der API.',
     json: 'Diese Seite als JSON',
   },
+  keys: {
+    title: 'Tasten',
+    before: 'Voriger Block oder vorige Seite',
+    after: 'Nächster Block oder nächste Seite',
+  },
+  sharing: {
+    feed: 'Feed (Atom)',
+    block: (transactions, fees, miner) =>
+      `${n(transactions, 'Transaktion', 'Transaktionen')}, ${fees} Gebühren, erzeugt von ${miner}.`,
+    transaction: (value, fee) => `Bewegt ${value} für eine Gebühr von ${fee}.`,
+    newCoins: (value) => `Zahlt ${value} an den Miner des Blocks.`,
+    confirmed: (confirmations, height) =>
+      `${n(confirmations, 'Bestätigung', 'Bestätigungen')}, in Block ${height}.`,
+    inBlock: (height) => `In Block ${height}.`,
+    waits: 'Unbestätigt.',
+    address: (balance, transactions) =>
+      `Guthaben ${balance}, ${n(transactions, 'Transaktion', 'Transaktionen')}.`,
+    fromTo: (sender, recipient) => `Von ${sender} an ${recipient}.`,
+    reorg: (depth, height) => `${n(depth, 'Block', 'Blöcke')} über der Höhe ${height} ersetzt`,
+    replaced: (hash, by, count) =>
+      `Der Block ${hash} wurde durch ${n(count, 'Block', 'Blöcke')} bis ${by} ersetzt.`,
+    removed: (hash) => `Der Block ${hash} wurde entfernt.`,
+  },
   words: {
     height: 'Höhe',
     hash: 'Hash',

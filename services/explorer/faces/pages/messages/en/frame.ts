@@ -71,6 +71,30 @@ export const frame = {
     footer: 'Figures are exact, of one state of the chain, and equal to the API’s.',
     json: 'This page as JSON',
   },
+  keys: {
+    title: 'Keys',
+    before: 'Previous block or page',
+    after: 'Next block or page',
+  },
+  sharing: {
+    feed: 'Feed (Atom)',
+    block: (transactions: string, fees: string, miner: string) =>
+      `${n(transactions, 'transaction', 'transactions')}, ${fees} in fees, mined by ${miner}.`,
+    transaction: (value: string, fee: string) => `Moves ${value} for a fee of ${fee}.`,
+    newCoins: (value: string) => `Pays ${value} to the miner of its block.`,
+    confirmed: (confirmations: string, height: string) =>
+      `${n(confirmations, 'confirmation', 'confirmations')}, in block ${height}.`,
+    inBlock: (height: string) => `In block ${height}.`,
+    waits: 'Unconfirmed.',
+    address: (balance: string, transactions: string) =>
+      `Balance ${balance}, ${n(transactions, 'transaction', 'transactions')}.`,
+    fromTo: (sender: string, recipient: string) => `From ${sender} to ${recipient}.`,
+    reorg: (depth: string, height: string) =>
+      `${n(depth, 'block', 'blocks')} above height ${height} replaced`,
+    replaced: (hash: string, by: string, count: string) =>
+      `Block ${hash} was replaced by ${n(count, 'block', 'blocks')} up to ${by}.`,
+    removed: (hash: string) => `Block ${hash} was removed.`,
+  },
   words: {
     height: 'Height',
     hash: 'Hash',

@@ -38,6 +38,11 @@ export const blocks = declarePage({
     const path = `/blocks${args.limit === 30 ? '' : `?limit=${String(args.limit)}`}`
     const body = html`${heading(t.blocks.title, t.blocks.about)}
     ${paged(context, answer, path, table(t.blocks.title, columns, rows))}`
-    return { ...t.blocks, body, json: `/blocks?page=${String(args.page)}&limit=${String(args.limit)}` }
+    return {
+      ...t.blocks,
+      body,
+      feed: '/blocks',
+      json: `/blocks?page=${String(args.page)}&limit=${String(args.limit)}`,
+    }
   },
 })

@@ -16,6 +16,7 @@ export const large = declarePage({
     const { items } = await read(briefWhaleAlerts, { limit })
     const body = html`${heading(t.large.title, about)}
     ${items.length === 0 ? empty(t.large.none(least)) : largeTable(page, t.large.title, items)}`
-    return { title: t.large.title, about, body, channels: ['whale-alerts'], json: '/whale-alerts' }
+    const { title } = t.large
+    return { title, about, body, channels: ['whale-alerts'], feed: '/large', json: '/whale-alerts' }
   },
 })

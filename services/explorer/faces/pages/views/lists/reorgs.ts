@@ -52,6 +52,6 @@ export const reorgs = declarePage({
       ${table(t.reorgs.title, columns, rows)}`
     const body = html`${heading(t.reorgs.title, t.reorgs.about)}
     ${paged(context, answer, '/reorgs', content, t.reorgs.none)}`
-    return { ...t.reorgs, body, json: '/reorgs' }
+    return { ...t.reorgs, body, feed: '/reorgs', json: '/reorgs' }
   },
 })
