@@ -77,6 +77,54 @@ export class PageFigures {
     await this.browsing.done(page)
   }
 
+  /** Walks along a transaction's ribbons by the pointer and the keyboard, without JavaScript. @param txid of a confirmed one. */
+  async ofFlow(txid: string): Promise<void> {
+    const { inputs } = await this.#api(`/tx/${txid}`)
+    const coins = inputs.map(
+      ({ prev_txid, prev_vout }: Record<string, unknown>) =>
+        `/tx/${String(prev_txid)}#o-${String(prev_vout)}`,
+    )
+    const page = await this.browsing.open(`/tx/${txid}`, { ...DESK, javaScriptEnabled: false })
+    const ribbons = page.locator('.flow a')
+    const hrefs = await ribbons.evaluateAll((all) => all.map((each) => each.getAttribute('href')))
+    expect(hrefs.slice(0, coins.length)).toEqual(coins)
+    expect(hrefs.length).toBeGreaterThan(2)
+    const label = (at: number) => ribbons.nth(at).locator('p')
+    expect(await label(0).isVisible()).toBe(false)
+    await ribbons.nth(0).locator('path').hover()
+    expect(await amounts(page, '.flow p:visible')).toEqual([inputs[0].value])
+    await page.mouse.move(0, 0)
+    await ribbons.nth(0).focus()
+    expect(await label(0).isVisible()).toBe(true)
+    await page.keyboard.press('Enter')
+    await page.waitForURL(`**${coins[0]}`)
+    await page.context().close()
+  }
+
+  /** Compares the beginning of the first page with the API. */
+  async ofFront(): Promise<void> {
+    const { tipHeight } = await this.#api('/stats/summary')
+    const { circulatingSupply } = await this.#api('/stats/supply')
+    const [next] = (await this.#api('/mempool/blocks')).items
+    const page = await this.browsing.open('/')
+    expect(await page.locator('.lead').innerText()).toContain(`Height ${String(tipHeight)} · since `)
+    expect(await amounts(page, '.lead')).toEqual([circulatingSupply])
+    // Of the maximum weight of the chain.
+    const percent = ((100 * next.totalWeight) / 8_000_000).toFixed(1)
+    expect(await texts(page, '.projected .full')).toEqual([`${percent} % full`])
+    // The forecast changes with time too.
+    await until('the fee rates are those of the API', async () => {
+      const { blocks, minutes } = await this.#api('/fees/estimates')
+      const within = (count: number) =>
+        minutes.find((each: { minutes: number }) => each.minutes === count).feeRates.likely
+      await page.reload()
+      const shown = await texts(page, '.fees dd')
+      const rates = [blocks[0].feeRates.likely, within(30), within(60)]
+      return rates.every((rate, at) => shown[at] === `${String(rate)} sat/vB`)
+    })
+    await this.browsing.done(page)
+  }
+
   /** Compares the maps of a block and of the next one with the API. @param height of a block with few transactions. */
   async ofMaps(height: number): Promise<void> {
     const path = `/block/${String(height)}`

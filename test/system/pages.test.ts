@@ -126,6 +126,8 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the explorer in Chromium',
     await figures.ofAddress(labelled)
     await figures.ofBlock(30)
     await figures.ofChain()
+    await figures.ofFront()
+    await figures.ofFlow(spent)
   })
 
   it('have maps of mined and projected blocks, whose cells are the transactions of the API', () =>
@@ -201,7 +203,9 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the explorer in Chromium',
   it('show a new block and a new transaction without a reload', async () => {
     const page = await open('/')
     await isLive(page)
-    await page.evaluate('window.isSame = true')
+    await page.evaluate(`window.isSame = true
+      new MutationObserver(() => (window.isSealed ||= document.querySelector('.cubes.sealed') !== null))
+        .observe(document.body, { subtree: true, attributeFilter: ['class'] })`)
     node.simulation.enter(1)
     await level()
     const txid = [...node.simulation.mempool.entries()].at(-1)!.tx.txid
@@ -209,6 +213,7 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the explorer in Chromium',
     node.simulation.mine({ blocks: 1 })
     await level()
     await page.locator(`[data-key="b-${node.chain.tip.hash}"]`).waitFor()
+    await until('the next block is sealed', () => page.evaluate<boolean>('window.isSealed'))
     expect(await page.evaluate('window.isSame')).toBe(true)
     await done(page)
   })

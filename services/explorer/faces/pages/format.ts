@@ -204,6 +204,12 @@ export class Format {
   }
 }
 
+/** Returns a text with an element at the place that the text leaves for it, such as `{time}`. */
+export function filled(text: string, element: Html): Html {
+  const [before = '', after = ''] = text.split(/\{\w+\}/)
+  return html`${before}${element}${after}`
+}
+
 function partsOf(base: string): { readonly sign: string; readonly whole: string; readonly fraction: string } {
   const sign = base.startsWith('-') ? '−' : ''
   const digits = (sign === '' ? base : base.slice(1)).padStart(DECIMALS + 1, '0')

@@ -118,6 +118,25 @@ export const feeEstimates = declareRead({
   },
 })
 
+/** The fee rates of a confirmation that is likely, as in `feeEstimates`; null where no fee rate suffices. */
+export interface LikelyRates {
+  readonly nextBlock: string | null
+  readonly halfHour: string | null
+  readonly hour: string | null
+}
+
+/** Returns some of the fee rates of `feeEstimates`, without asking the node for its own. */
+export async function likelyRates(context: ReadContext, network: Network): Promise<LikelyRates> {
+  const forecast = await forecastOf(context, network)
+  const rate = (isInTime: (confirmation: Confirmation) => boolean): string | null =>
+    rateFor(forecast, isInTime, CHANCES.likely)
+  return {
+    nextBlock: rate(withinBlocks(1)),
+    halfHour: rate(withinMinutes(30)),
+    hour: rate(withinMinutes(60)),
+  }
+}
+
 const basisOf = ({ futures, observedMinutes, minimum }: Forecast) => ({
   minimumFeeRate: shown(minimum),
   blockSeconds: futures.market.spacing.toFixed(1),

@@ -1,5 +1,6 @@
 import { html, type Html } from '../../../../design/html.js'
 import type { Static } from '@sinclair/typebox'
+import { filled } from '../format.js'
 import type { PageContext } from '../page.js'
 import type { Block, FeeBucket, ProjectedBlock } from '../../../core/reads/shapes.js'
 
@@ -30,8 +31,35 @@ export function blockCard(page: PageContext, block: Block): Html {
   </li>`
 }
 
+type Projected = Static<typeof ProjectedBlock>
+
 /** Returns a block that a miner could make of the mempool now. @param index 0 for the next block. */
-export function projectedCard(page: PageContext, block: Static<typeof ProjectedBlock>, index: number): Html {
+export function projectedCard(page: PageContext, block: Projected, index: number): Html {
+  const { f } = page
+  return filling(page, block, {
+    index,
+    more: html`<span>${f.size(block.totalVsize)}</span>
+      <span class="miner">${f.brief(block.totalFees)}</span>`,
+  })
+}
+
+/** Returns the next block, with how full it is already and the age of the last one. @param newest the time of the last one. */
+export function nextCard(page: PageContext, block: Projected, newest: string | undefined): Html {
+  const { t, f } = page
+  return filling(page, block, {
+    index: 0,
+    more: html`<span class="full"
+        >${t.front.full(f.percent(fullness(page, block.totalWeight).toFixed(1)))}</span
+      >
+      ${newest === undefined ? undefined : html`<span class="miner">${filled(t.front.lastBlock, f.age(newest))}</span>`}`,
+  })
+}
+
+function filling(
+  page: PageContext,
+  block: Projected,
+  { index, more }: { readonly index: number; readonly more: Html },
+): Html {
   const { t, f, to } = page
   return html`<li class="cube projected">
     <a href="${to(`/mempool/block/${String(index + 1)}`)}">
@@ -39,8 +67,7 @@ export function projectedCard(page: PageContext, block: Static<typeof ProjectedB
       <strong>${index === 0 ? t.front.next : t.front.nextIn(f.number(index + 1))}</strong>
       <span>${f.rate(t.mempool.rates(f.number(block.minFeeRate), f.number(block.maxFeeRate)))}</span>
       <span>${t.words.txs(f.number(block.txCount))}</span>
-      <span>${f.size(block.totalVsize)}</span>
-      <span class="miner">${f.brief(block.totalFees)}</span>
+      ${more}
     </a>
   </li>`
 }

@@ -2,7 +2,7 @@ import type { Network } from '../../../../../pipelines/chain/networks.js'
 import { html, type Html, type Part } from '../../../../design/html.js'
 import type { Condition, Trouble } from '../../../core/health/condition.js'
 import type { Assets } from '../assets.js'
-import type { Format } from '../format.js'
+import { filled, type Format } from '../format.js'
 import { inLanguage, MESSAGES } from '../language.js'
 import { formatOf, languageOfLocale, type Locale } from '../locales.js'
 import type { Messages } from '../messages/en/index.js'
@@ -87,10 +87,4 @@ function audited({ audit }: Condition, words: Messages['condition'], f: Format):
   if (audit.checkedAt === null) return words.notAudited
   const text = audit.differences === 0 ? words.audited : words.auditedWith(f.number(audit.differences))
   return filled(text, f.since(audit.checkedAt))
-}
-
-/** Returns a text with an element at the place that the text leaves for it. */
-function filled(text: string, element: Html): Html {
-  const [before = '', after = ''] = text.split('{time}')
-  return html`${before}${element}${after}`
 }

@@ -3,57 +3,88 @@ import type { PageContext } from '../page.js'
 
 const WIDTH = 900
 const HEIGHT = 180
+/** The height of the ribbons on the screen, in pixels. */
+const SHOWN_HEIGHT = 208
 /** The trunk in the middle, through which all value flows. */
 const TRUNK = { left: WIDTH / 2 - 60, right: WIDTH / 2 + 60, height: 84 }
-/** More ribbons would be too thin to distinguish: the rest is drawn as one. */
-const MOST = 24
 const GAP = 3
 /** The height of a ribbon without value. */
 const LEAST = 2
 
+/** The class of a ribbon's element, which determines its colour and its edge. */
+export type Kind = 'in' | 'signed' | 'new' | 'out' | 'fee' | 'rest'
+
 export interface Ribbon {
-  /** The class of its element, which determines its colour. */
-  readonly kind: string
+  readonly kind: Kind
   readonly value: number
+  /** The URL to which the coin leads; undefined if there is none. */
+  readonly href?: string
+  /** Its name, for the pointer and for screen readers. */
+  readonly title: string
+  /** Its name, shown below the diagram while it is pointed at or has the focus. */
+  readonly label: Html
 }
 
 /**
  * Returns a diagram of a transaction: ribbons from its inputs, on the left, to its outputs and its fee, on the right, as wide as their
- * values. The lists below it have the figures, so it is an image.
+ * values. Each is a link, and has a picture of its own, so that only the ribbons are stretched, and no text is.
  */
 export function flow({ t }: PageContext, inputs: readonly Ribbon[], outputs: readonly Ribbon[]): Html {
-  const top = (HEIGHT - TRUNK.height) / 2
-  return html`<svg
-    class="flow"
-    viewBox="0 0 ${WIDTH} ${HEIGHT}"
-    preserveAspectRatio="none"
-    role="img"
-    aria-label="${t.tx.flow}"
-  >
-    ${ribbons(inputs, 0, TRUNK.left)}${ribbons(outputs, WIDTH, TRUNK.right)}
-    <rect
-      class="trunk"
-      x="${TRUNK.left}"
-      y="${top}"
-      width="${TRUNK.right - TRUNK.left}"
-      height="${TRUNK.height}"
-    />
-  </svg>`
+  const names: Readonly<Record<Kind, string | undefined>> = {
+    in: t.tx.inputs,
+    signed: t.tx.signedInputs,
+    new: t.tx.newCoins,
+    out: t.tx.outputs,
+    fee: t.words.fee,
+    rest: undefined,
+  }
+  const drawn = new Set([...inputs, ...outputs].map(({ kind }) => kind))
+  const legend = [...drawn].flatMap((kind) => {
+    const name = names[kind]
+    const sign = html`<svg class="${kind}" viewBox="0 0 24 10" aria-hidden="true">
+      <path d="M1 1h22v8h-22z" />
+    </svg>`
+    return name === undefined ? [] : [html`<li>${sign} ${name}</li>`]
+  })
+  const trunk = html`<rect
+    class="trunk"
+    x="${TRUNK.left}"
+    y="${(HEIGHT - TRUNK.height) / 2}"
+    width="${TRUNK.right - TRUNK.left}"
+    height="${TRUNK.height}"
+  />`
+  return html`<figure class="flow">
+    <svg role="group" aria-label="${t.tx.flow}">
+      ${stretched(trunk)}${ribbons(inputs, 0, TRUNK.left)}${ribbons(outputs, WIDTH, TRUNK.right)}${below('hint', html`${t.tx.flowHint}`)}
+    </svg>
+    <ul class="legend">
+      ${legend}
+    </ul>
+  </figure>`
 }
+
+const stretched = (content: Html): Html =>
+  html`<svg width="100%" height="${SHOWN_HEIGHT}" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none">
+    ${content}
+  </svg>`
+
+/** Returns a line below the ribbons. */
+const below = (kind: string, text: Html): Html =>
+  html`<foreignObject class="${kind}" y="${SHOWN_HEIGHT + 4}" width="100%" height="48"
+    ><p>${text}</p></foreignObject
+  >`
 
 /** Returns ribbons from an edge of the diagram to a side of the trunk. */
 function ribbons(items: readonly Ribbon[], edge: number, trunk: number): readonly Html[] {
-  const rest = items.slice(MOST).reduce((sum, { value }) => sum + value, 0)
-  const all = items.length > MOST ? [...items.slice(0, MOST), { kind: 'rest', value: rest }] : items
   const sum = Math.max(
     1,
-    all.reduce((total, { value }) => total + value, 0),
+    items.reduce((total, { value }) => total + value, 0),
   )
-  const room = HEIGHT - GAP * (all.length - 1) - LEAST * all.length
+  const room = HEIGHT - GAP * (items.length - 1) - LEAST * items.length
   const middle = (edge + trunk) / 2
   let outer = 0
   let inner = (HEIGHT - TRUNK.height) / 2
-  return all.map(({ kind, value }) => {
+  return items.map(({ kind, value, href, title, label }) => {
     const height = LEAST + (value / sum) * room
     const thickness = (value / sum) * TRUNK.height
     const curve = (y: number, to: number, end: number): string =>
@@ -63,6 +94,10 @@ function ribbons(items: readonly Ribbon[], edge: number, trunk: number): readonl
       `V${(inner + thickness).toFixed(1)}C${curve(inner + thickness, edge, outer + height)}Z`
     outer += height + GAP
     inner += thickness
-    return html`<path class="${kind}" d="${path}" />`
+    const content = html`<title>${title}</title>
+      ${stretched(html`<path d="${path}" />`)}${below(edge === 0 ? 'left' : 'right', label)}`
+    return href === undefined
+      ? html`<g class="${kind}">${content}</g>`
+      : html`<a class="${kind}" href="${href}">${content}</a>`
   })
 }

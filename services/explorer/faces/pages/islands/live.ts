@@ -165,9 +165,22 @@ class Live {
     document.title = next.title
     const before = this.#content
     this.#content = content.cloneNode(true) as Element
+    const sealed = newestBlock()
     await change(main(), content, { before, beganAt })
+    if (sealed !== undefined && newestBlock() !== sealed) showSealed()
     dispatchEvent(new Event('page:updated'))
   }
+}
+
+/** Returns the key of the newest block that the page shows as a card. */
+const newestBlock = (): string | undefined =>
+  document.querySelector<HTMLElement>('.cube[data-key]')?.dataset['key']
+
+/** Shows that the next block has become the newest one: styles move the cards to where they are now. */
+function showSealed(): void {
+  const list = document.querySelector('.cubes:has([data-key])')
+  list?.classList.add('sealed')
+  list?.addEventListener('animationend', () => list.classList.remove('sealed'), { once: true })
 }
 
 /** Opens the page again as soon as the explorer can make it, and not before: a reload would delete what the reader types. */

@@ -18,9 +18,9 @@ import {
   txLink,
 } from '../components/elements.js'
 import { confirmation } from '../components/coins/confirmation.js'
-import { columnsOf, ITEMS, rangeOf, signatureSize } from '../components/coins/columns.js'
+import { columnsOf, ITEMS, rangeOf } from '../components/coins/columns.js'
 import { locktimeText, replacementText } from '../components/coins/locks.js'
-import { flow, type Ribbon } from '../components/flow.js'
+import { diagram } from '../components/coins/ribbons.js'
 import { replacedTable } from '../components/replacements.js'
 import { table } from '../components/table.js'
 import { feeRateOf } from '../components/transactions.js'
@@ -180,28 +180,4 @@ function relatedTo({ ancestors, descendants }: TransactionPackage, context: Page
     ${table(t.tx.related, columns, rows)}
     ${all.length > MAX_RELATED ? html`<p>${t.tx.more(f.number(all.length - MAX_RELATED))}</p>` : undefined}
   </section>`
-}
-
-function diagram(context: PageContext, tx: Transaction): Html | undefined {
-  if (tx.output_value === '0') return undefined
-  const signed = new Set(tx.inputs.filter((input) => signatureSize(context, input) > 0).map(({ vin }) => vin))
-  const inputs: Ribbon[] = tx.is_coinbase
-    ? [{ kind: 'new', value: 1 }]
-    : tx.inputs.map(({ vin, value }) => ({ kind: signed.has(vin) ? 'signed' : 'in', value: Number(value) }))
-  const outputs: Ribbon[] = tx.outputs.map(({ value }) => ({ kind: 'out', value: Number(value) }))
-  return flow(
-    context,
-    tx.is_coinbase ? inputs : [...inputs, ...others(inputs, tx.input_count, tx.input_value)],
-    [
-      ...outputs,
-      ...others(outputs, tx.output_count, tx.output_value),
-      ...(tx.fee === '0' ? [] : [{ kind: 'fee', value: Number(tx.fee) }]),
-    ],
-  )
-}
-
-/** Returns the ribbon of all that are on further pages. @param total the value of all. */
-function others(ribbons: readonly Ribbon[], count: number, total: string): Ribbon[] {
-  if (ribbons.length >= count) return []
-  return [{ kind: 'rest', value: Number(total) - ribbons.reduce((sum, { value }) => sum + value, 0) }]
 }

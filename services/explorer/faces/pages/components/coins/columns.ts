@@ -46,11 +46,15 @@ export function columnsOf(context: PageContext, tx: Transaction): Html {
 const total = ({ t, f }: PageContext, value: string): Html =>
   html`<p class="total"><span>${t.tx.total}</span>${f.amount(value)}</p>`
 
-/** Returns a link to an input (`i`) or output (`o`) of a transaction, on the page of it that has it. */
-function coinLink({ to }: PageContext, side: 'i' | 'o', txid: string, index: number): Html {
+/** Returns the URL of an input (`i`) or output (`o`) of a transaction, on the page of it that has it. */
+export function coinUrl({ to }: PageContext, side: 'i' | 'o', txid: string, index: number): string {
   const page = index < ITEMS ? '' : `?page=${String(Math.floor(index / ITEMS) + 1)}`
+  return `${to(`/tx/${txid}`)}${page}#${side}-${String(index)}`
+}
+
+function coinLink(context: PageContext, side: 'i' | 'o', txid: string, index: number): Html {
   const name = `${txid}:${String(index)}`
-  return html`<a class="hash" href="${to(`/tx/${txid}`)}${page}#${side}-${index}" title="${name}"
+  return html`<a class="hash" href="${coinUrl(context, side, txid, index)}" title="${name}"
     >${shortened(name, 6 + String(index).length + 1)}</a
   >`
 }
@@ -107,25 +111,44 @@ function outputItem(context: PageContext, output: Output, tx: Transaction): Html
   </li>`
 }
 
-/** Returns whether an output is spent, and by which input; undefined for one that cannot be spent now. */
-function spentBy(
-  context: PageContext,
+interface Spender {
+  readonly txid: string
+  readonly vin: number
+  readonly isUnconfirmed: boolean
+}
+
+/** Returns the input that spends an output; undefined for one that is unspent. */
+export function spenderOf(
+  { mempool }: PageContext,
   { txid, vout, spent_txid, spent_vin }: Output,
-  { tx, isUnspendable }: { readonly tx: Transaction; readonly isUnspendable: boolean },
-): Html | undefined {
-  const { t, mempool } = context
+): Spender | undefined {
   const outpoint = outpointOf(txid, vout)
   const unconfirmed = mempool.spenderOf(outpoint)
   const spender = spent_txid ?? unconfirmed?.txid
+  if (spender === undefined) return undefined
+  return {
+    txid: spender,
+    vin: spent_vin ?? unconfirmed?.outpoints.indexOf(outpoint) ?? 0,
+    isUnconfirmed: spender === unconfirmed?.txid,
+  }
+}
+
+/** Returns whether an output is spent, and by which input; undefined for one that cannot be spent now. */
+function spentBy(
+  context: PageContext,
+  output: Output,
+  { tx, isUnspendable }: { readonly tx: Transaction; readonly isUnspendable: boolean },
+): Html | undefined {
+  const { t } = context
+  const spender = spenderOf(context, output)
   if (spender === undefined)
     return tx.block_height === null || isUnspendable
       ? undefined
       : html`<p class="about"><small class="unspent">${t.tx.unspent}</small></p>`
-  const vin = spent_vin ?? unconfirmed?.outpoints.indexOf(outpoint) ?? 0
   return html`<p class="about">
     <small
       >${t.tx.spentBy}
-      ${coinLink(context, 'i', spender, vin)}${spender === unconfirmed?.txid ? ` (${t.words.unconfirmed})` : undefined}</small
+      ${coinLink(context, 'i', spender.txid, spender.vin)}${spender.isUnconfirmed ? ` (${t.words.unconfirmed})` : undefined}</small
     >
   </p>`
 }

@@ -5,6 +5,15 @@ import { n } from './grammar.js'
 export const chain: typeof english = {
   front: {
     title: 'Die Kette, live',
+    titleOf: (chain) => `${chain}, live`,
+    height: (height) => `Höhe ${height}`,
+    since: 'seit {date}',
+    issued: '{amount} im Umlauf',
+    fees: 'Gebührensätze',
+    feesAbout: (percent) =>
+      `für eine Bestätigung in dieser Zeit, mit einer Wahrscheinlichkeit von ${percent}`,
+    full: (percent) => `${percent} voll`,
+    lastBlock: 'letzter Block {time}',
     searchButton: 'Suchen',
     latestBlocks: 'Neueste Blöcke',
     next: 'Nächster Block',
@@ -14,7 +23,6 @@ export const chain: typeof english = {
     large: 'Große Transaktionen',
     hashrate: 'Rechenleistung',
     difficulty: 'Schwierigkeit',
-    supply: 'Geldmenge',
     ofMaximum: (percent) => `${percent} der Obergrenze`,
     mempool: 'Mempool',
     quantum: 'Dilithium-Transaktionen',

@@ -4,6 +4,15 @@ import { n } from './grammar.js'
 export const chain = {
   front: {
     title: 'The chain, live',
+    titleOf: (chain: string) => `${chain}, live`,
+    height: (height: string) => `Height ${height}`,
+    // The places of a date and of an amount are marked.
+    since: 'since {date}',
+    issued: '{amount} in circulation',
+    fees: 'Fee rates',
+    feesAbout: (percent: string) => `for a confirmation within this time, with a chance of ${percent}`,
+    full: (percent: string) => `${percent} full`,
+    lastBlock: 'last block {time}',
     searchButton: 'Search',
     latestBlocks: 'Latest blocks',
     next: 'Next block',
@@ -13,7 +22,6 @@ export const chain = {
     large: 'Large transactions',
     hashrate: 'Hashrate',
     difficulty: 'Difficulty',
-    supply: 'Supply',
     ofMaximum: (percent: string) => `${percent} of the maximum`,
     mempool: 'Mempool',
     quantum: 'Dilithium transactions',

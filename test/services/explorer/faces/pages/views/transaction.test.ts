@@ -165,17 +165,38 @@ describe('the page of a transaction', () => {
     const { text } = await pageOf(tx, [tx])
     expect(text.match(/<li id="i-/g)).toHaveLength(100)
     expect(text).toContain('331 inputs')
-    expect(text.match(/<path class="in"/g)).toHaveLength(24)
-    expect(text.match(/<path class="rest"/g)).toHaveLength(1)
+    expect(text.match(/<a class="in"/g)).toHaveLength(24)
+    expect(text.match(/<a class="rest" href="#i-24"\s*><title>307 further inputs</g)).toHaveLength(1)
     const { text: last } = await pageOf(tx, [tx], 4)
     expect(last.match(/<li id="i-/g)).toHaveLength(31)
     expect(last).toContain('id="i-330"')
   })
 
+  it('draws ribbons that lead along the coins and have their figures, but nothing for a coin that becomes another', async () => {
+    const tx = unconfirmed({ inputs: 2, prevVout: 3, outputs: [P2WPKH, P2TR], fee: 500n })
+    const spender = unconfirmed({ prevTxid: tx.txid, prevVout: 1, outputs: [P2WPKH], fee: 500n })
+    const { text } = await pageOf(tx, [tx, spender])
+    const figure = /<figure class="flow">[^]*?<\/figure/.exec(text)?.[0] ?? ''
+    const ribbons = [...figure.matchAll(/<a class="(\w+)" href="([^"]+)"\s*>\s*<title>([^<]*)</g)]
+    const own = addressOf(P2TR, REGTEST)!
+    expect(ribbons.map(([, kind, href]) => [kind, href])).toEqual([
+      ['in', `/tx/${'11'.repeat(32)}#o-3`],
+      ['in', `/tx/${'11'.repeat(32)}#o-4`],
+      ['out', `/address/${addressOf(P2WPKH, REGTEST)!}`],
+      ['out', `/tx/${spender.txid}#i-0`],
+    ])
+    expect(ribbons[3]?.[3]).toMatch(
+      new RegExp(`^Output 1, ${own}, 0.00001 BTQ, Spent by ${spender.txid.slice(0, 10)}`),
+    )
+    expect(ribbons[2]?.[3]).toContain('&lt;/title&gt;')
+    expect(/<g class="fee"\s*>\s*<title>([^<]*)</.exec(figure)?.[1]).toBe('Fee, 0.000005 BTQ')
+    expect((await pageOf(spender, [tx, spender])).text).not.toContain('class="flow"')
+  })
+
   it('of 15,000 outputs, or with a long payload, is small', async () => {
     const many = unconfirmed({ outputs: Array.from({ length: 15_000 }, () => P2WPKH), fee: 500n })
     const { text } = await pageOf(many, [many])
-    expect(text.length).toBeLessThan(150_000)
+    expect(text.length).toBeLessThan(160_000)
     expect(text).toContain('Page 1 of 150')
     const long = Buffer.concat([Buffer.from('6a4ee0930400', 'hex'), Buffer.alloc(300_000, 'long ')])
     const payload = unconfirmed({ outputs: [long], fee: 500n })
@@ -191,7 +212,9 @@ describe('the page of a transaction', () => {
     const link = new RegExp(`<a class="hash" href="/address/${taproot}"[^>]*>([^]*?)</a\\s*>`).exec(text)?.[1]
     expect(link?.replace(/<[^>]*>|\s/g, '')).toBe(taproot)
     const outpoint = `${'11'.repeat(32)}:7`
-    const spends = new RegExp(`href="/tx/${'11'.repeat(32)}#o-7"[^>]*>([^]*?)</a\\s*>`).exec(text)?.[1]
+    const spends = new RegExp(`<a class="hash" href="/tx/${'11'.repeat(32)}#o-7"[^>]*>([^]*?)</a\\s*>`).exec(
+      text,
+    )?.[1]
     expect(spends?.replace(/<[^>]*>|\s/g, '')).toBe(outpoint)
     expect(text).toContain('<a class="label" href="/address/' + addressOf(P2WPKH, REGTEST)!)
     expect(text).toContain('&lt;/title&gt;&lt;script&gt;hack()')
