@@ -1,7 +1,8 @@
 import { effectiveOf, type PackagedTx } from './packages.js'
 
-/** The lower edge of the second step, and its ratio to the edge below; in base units per virtual byte. */
+/** The lower edge of the first step, which also has all lower rates, in base units per virtual byte: what current nodes relay at least. */
 const LOWEST = 0.1
+/** The ratio of an edge to the one before. */
 const RATIO = 1.05
 /** The number of steps: the last one begins at about 10,000 base units per virtual byte, and has no end. */
 export const RATE_STEPS = 237
