@@ -1,5 +1,5 @@
 import { PoolLeft_Reason } from '../../../../proto/gen/headwater/events/v1/events_pb.js'
-import { KEYS8, keySlices, type Querier, withKeys } from '../../../../pipelines/tables/keys.js'
+import type { Querier } from '../../../../pipelines/tables/keys.js'
 import { DROPPED_COLUMNS, NO_TXID, prefixOf } from '../../../../pipelines/tables/mempool/tables.js'
 import { Selection, type SelectedRow } from '../../../../pipelines/tables/selection.js'
 import type { CancelSignal } from '../tables/cancellation.js'
@@ -13,6 +13,9 @@ const RAW = new Selection({ raw: 'bytes' })
 /** SQL condition: the row belongs to an event that the explorer has applied. */
 const APPLIED = '(left_at, position) <= (fromUnixTimestamp64Milli({at:Int64}), {position:UInt64})'
 const SORTED = 'ORDER BY left_at DESC, position DESC, item DESC LIMIT 1 BY left_at, position, item'
+
+/** The maximum number of transactions that one query selects by their places. */
+const MAX_PLACES = 1_000
 
 /** Selects a part of the transactions that left without a block. */
 export interface DropRange {
@@ -34,8 +37,8 @@ export class DroppedTxs {
 
   constructor(
     private readonly recent: RecentDrops,
-    tables: Pick<HistoryTables, 'query'>,
-    signal?: CancelSignal,
+    private readonly tables: Omit<HistoryTables, 'close' | 'bytes'>,
+    private readonly signal?: CancelSignal,
   ) {
     this.#runner = { query: (sql, params) => tables.query(sql, params, signal) }
     this.#reached = recent.reached
@@ -45,7 +48,7 @@ export class DroppedTxs {
   async find(txid: string): Promise<DroppedTx | undefined> {
     const recent = this.recent.get(txid)
     if (recent !== undefined && this.#isApplied(recent)) return recent
-    const found = await this.#byKeys([txid], 0)
+    const found = await this.#byKeys([txid], 'drops')
     return found.find((drop) => drop.txid === txid)
   }
 
@@ -53,7 +56,7 @@ export class DroppedTxs {
   async replacedBy(txids: readonly string[]): Promise<DroppedTx[]> {
     const recent = txids.flatMap((txid) => this.recent.replacedBy(txid))
     const wanted = new Set(txids)
-    const stored = await this.#byKeys(txids, 1)
+    const stored = await this.#byKeys(txids, 'replaced')
     return this.#joined(
       recent,
       stored.filter(({ replacedBy = '' }) => wanted.has(replacedBy)),
@@ -99,9 +102,7 @@ export class DroppedTxs {
   async firstSeen(txid: string): Promise<number | undefined> {
     const recent = this.recent.firstSeen(txid)
     if (recent !== undefined) return recent
-    const sql = `SELECT first_seen AS seen FROM first_seen WHERE txid_prefix IN ${KEYS8} ORDER BY first_seen LIMIT 1`
-    const [row] = await this.#runner.query<{ seen: number }>(withKeys(sql, [prefixOf(txid)]))
-    return row?.seen
+    return this.tables.firstSeen.until(this.signal).get(prefixOf(txid))
   }
 
   #isApplied(place: DropPlace): boolean {
@@ -109,23 +110,27 @@ export class DroppedTxs {
   }
 
   /** Returns stored transactions by txids of them, or of those that replaced them, the last one first. */
-  async #byKeys(txids: readonly string[], isReplacer: 0 | 1): Promise<DroppedTx[]> {
-    const { leftAt: at, position } = this.#reached
+  async #byKeys(txids: readonly string[], by: 'drops' | 'replaced'): Promise<DroppedTx[]> {
+    const places = await this.tables[by].until(this.signal).getAll(txids.map(prefixOf))
+    const applied = [...places.values()].flat().filter((place) => this.#isApplied(place))
     const found: DroppedTx[] = []
-    for (const slice of keySlices(txids.map(prefixOf))) {
-      const keys = withKeys(
-        `SELECT left_at, position, item FROM dropped_keys
-          WHERE txid_prefix IN ${KEYS8} AND is_replacer = ${String(isReplacer)} AND ${APPLIED}`,
-        slice,
+    for (let from = 0; from < applied.length; from += MAX_PLACES) {
+      const list = applied
+        .slice(from, from + MAX_PLACES)
+        .map(
+          ({ leftAt, position, item }) =>
+            `(fromUnixTimestamp64Milli(${String(leftAt)}), ${String(position)}, ${String(item)})`,
+        )
+      found.push(
+        ...(await this.#query(
+          `FROM dropped_txs WHERE (left_at, position, item) IN (${list.join()}) ${SORTED}`,
+        )),
       )
-      const rest = `FROM dropped_txs WHERE (left_at, position, item) IN (${keys}) ${SORTED}`
-      const rows = await this.#query(rest, { at, position })
-      found.push(...rows)
     }
-    return found
+    return found.sort((one, other) => byPlace(other, one))
   }
 
-  async #query(rest: string, params: Readonly<Record<string, unknown>>): Promise<DroppedTx[]> {
+  async #query(rest: string, params: Readonly<Record<string, unknown>> = {}): Promise<DroppedTx[]> {
     if (this.#reached.position < 0) return []
     return (await DROPPED.query(this.#runner, rest, params)).map(dropOf)
   }
