@@ -26,7 +26,7 @@ const EVENTS_PER_SECOND = 200
 /** First paints of the page and of its copy, alternately: single ones differ several times on two cores that the browser fills. */
 const PAINTS = 5
 /** Bars of the issue: layout shift, the longest task in ms, bytes of a first page and of its scripts, and ratios to a static copy. */
-const MAX = { shift: 0.02, taskMs: 50, bytes: 120_000, scriptBytes: 40_000, ratio: 1.5 }
+const MAX = { shift: 0.02, taskMs: 50, bytes: 40_000, scriptBytes: 30_000, ratio: 1.5 }
 
 /**
  * Measures the explorer's pages: cached ones against a bare uWebSockets handler that sends the same bytes, pages of transactions

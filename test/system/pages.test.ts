@@ -19,7 +19,7 @@ const HOSTILE = '</title><script>window.hacked=1</script><img src=x onerror="win
 const ORIGIN = 'https://explorer.example'
 /** The maximum number of bytes that a page transfers when it is opened for the first time, compressed: the document, styles and scripts. */
 const MAX_BYTES = 120_000
-const MAX_SCRIPT_BYTES = 40_000
+const MAX_SCRIPT_BYTES = 30_000
 /** Paths of pages like another one: in a second language, or of another block. */
 const ALIKE = /^\/(?:block\/0|de|de\/tx\/\w+)$/
 
