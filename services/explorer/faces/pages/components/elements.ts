@@ -62,6 +62,16 @@ export const facts = (rows: readonly (readonly [name: string, value: Part])[]): 
       )}
   </dl>`
 
+/** Returns links to an object in other forms. @param object the path of its read. @param names with what follows that path. */
+export const forms = (
+  { at }: PageContext,
+  object: string,
+  names: readonly (readonly [name: string, path: string])[],
+): Html =>
+  html`<ul class="forms">
+    ${names.map(([name, path]) => html`<li><a href="${at(`/api/v1${object}${path}`)}">${name}</a></li>`)}
+  </ul>`
+
 export const badge = (kind: 'quantum' | 'stale' | 'wait' | 'good' | 'plain', text: string): Html =>
   html`<span class="badge ${kind}">${kind === 'quantum' ? icon('shield') : undefined}${text}</span>`
 

@@ -1,11 +1,14 @@
 import { html, type Html } from '../../../../design/html.js'
 import { facts, heading } from '../components/elements.js'
 import { table } from '../components/table.js'
-import { DOCS } from '../layout.js'
+import { DOCS, feedPathOf } from '../layout.js'
 import { declarePage, type PageContext } from '../page.js'
 
 /** Redirects to an endpoint of the API with the arguments of a form, also those of its path. */
 export const TRY = '/_explorer/try'
+
+/** The pages whose entries a feed has, besides that of each address. */
+const FEEDS = ['blocks', 'large', 'reorgs'] as const
 
 /** The parts of an OpenAPI document that the page shows. */
 export interface OpenApi {
@@ -53,7 +56,7 @@ export const api = (document: () => OpenApi, ports: ReadonlyMap<string, number>)
     path: '/api',
     args: {},
     view(page) {
-      const { t, at, validity } = page
+      const { t, at, to, validity } = page
       // Nothing of the chain changes the page.
       validity.dependsOn('api')
       const { paths, components } = document()
@@ -62,12 +65,16 @@ export const api = (document: () => OpenApi, ports: ReadonlyMap<string, number>)
           endpoint(page, { path, method, operation, schemas: components.schemas }),
         ),
       )
+      const feeds = html`<ul class="forms">
+        ${FEEDS.map((name) => html`<li><a href="${to(feedPathOf(`/${name}`))}">${t.nav[name]}</a></li>`)}
+      </ul>`
       const body = html`${heading(t.api.title, t.api.about)}
         <p><a href="${at(DOCS)}">${t.api.more}</a></p>
         ${facts([
           ['OpenAPI', html`<a href="${at('/openapi.json')}">openapi.json</a>`],
           ['GraphQL', html`<a href="${at('/graphql')}">GraphiQL</a> <small>${t.api.graphiql}</small>`],
           ['WebSocket', html`<code>${at('/ws')}</code> <a href="${at('/asyncapi.json')}">asyncapi.json</a>`],
+          [t.sharing.feed, feeds],
           ...[...ports].map(([name, port]) => [name, t.api.port(String(port))] as const),
         ])}
         ${endpoints}`

@@ -1,3 +1,4 @@
+import { serializeHeader } from '../../../../../pipelines/chain/block.js'
 import { html, type Html } from '../../../../design/html.js'
 import { icon } from '../../../../design/icons.js'
 import { heightOrHash, limit, page } from '../../../core/reads/arguments.js'
@@ -14,6 +15,7 @@ import {
   badge,
   copyable,
   facts,
+  forms,
   hashLink,
   notice,
   paged,
@@ -80,6 +82,16 @@ export const block = declarePage({
         [t.block.difficulty, f.difficulty(answer.difficulty)],
         [t.words.weight, `${f.number(answer.weight)} WU`],
         ...statistics(context, figures),
+        [
+          t.tx.forms,
+          forms(context, `/block/${answer.hash}`, [
+            ['JSON', ''],
+            [t.words.transactions, '/txs'],
+            [t.map.title, '/summary'],
+            [t.block.statistics, '/stats'],
+            ...(comparison === undefined ? [] : [[t.expected.title, '/expected'] as const]),
+          ]),
+        ],
       ])}
       <details class="more">
         <summary>${t.block.header}</summary>
@@ -92,6 +104,7 @@ export const block = declarePage({
           [t.block.nonce, f.number(answer.nonce)],
           [t.block.strippedSize, f.size(answer.stripped_size)],
           [t.block.chainwork, html`<code>${answer.chainwork}</code>`],
+          [t.script.hex, html`<code>${headerOf(answer).toString('hex')}</code>`],
         ])}
       </details>
       ${map && section(t.map.title, map)}
@@ -146,6 +159,16 @@ function statistics({ t, f }: PageContext, figures: BlockStatistics): [string, s
     [t.block.utxoIncrease, increase],
   ]
 }
+
+const headerOf = ({ version, prev_hash, merkle_root, timestamp, bits, nonce }: Block): Buffer =>
+  serializeHeader({
+    version,
+    prevHash: prev_hash,
+    merkleRoot: merkle_root,
+    time: Date.parse(timestamp) / 1000,
+    bits: Number.parseInt(bits, 16),
+    nonce: Number(nonce),
+  })
 
 /** Returns an arrow to the block below or above, which is disabled at the ends of the chain. */
 function neighbour(

@@ -35,7 +35,7 @@ export const mempool = declarePage({
       stat(t.mempool.fees, f.amount(pool.totalFees)),
     ])}
     ${next.items.length === 0 ? undefined : section(t.mempool.projected, projected)}
-    ${fees && section(t.mempool.estimates, estimatesTable(page, fees))}
+    ${fees && section(t.mempool.estimates, estimatesTable(page, fees), { href: to('/mining'), text: t.mining.feesByBlock })}
     ${sizes.points.length === 0 ? undefined : section(sizes.title, html`${spans(page, '/mempool', range, 'day')}${chart(page, sizes)}`)}
     ${section(t.mempool.byRate, feeHistogram(page, pool.feeHistogram))}
     ${section(

@@ -10,6 +10,7 @@ import {
   blockLink,
   copyable,
   facts,
+  forms,
   paged,
   quantum,
   section,
@@ -91,14 +92,7 @@ function summaryOf({ t, f }: PageContext, tx: Transaction, confirmations: number
 
 /** Returns what else there is to know of a transaction, and its other forms. */
 function aboutTransaction(context: PageContext, tx: Transaction): Html {
-  const { t, f, at } = context
-  const forms: readonly (readonly [name: string, path: string])[] = [
-    ['JSON', ''],
-    [t.script.hex, '/hex'],
-    [t.tx.asOpcodes, '/scripts'],
-    ...(tx.is_coinbase ? [] : [[t.tx.package, '/cpfp'] as const]),
-    ...(tx.block_height === null ? [] : [[t.tx.merkleProof, '/merkle-proof'] as const]),
-  ]
+  const { t, f } = context
   return facts([
     [t.tx.sizes, t.tx.sizesOf(f.number(tx.size), f.number(tx.vsize), f.number(tx.weight))],
     [t.tx.version, f.number(tx.version)],
@@ -106,9 +100,13 @@ function aboutTransaction(context: PageContext, tx: Transaction): Html {
     [t.tx.replaceable, tx.is_coinbase ? undefined : replacementText(context, tx)],
     [
       t.tx.forms,
-      html`<ul class="forms">
-        ${forms.map(([name, path]) => html`<li><a href="${at(`/api/v1/tx/${tx.txid}${path}`)}">${name}</a></li>`)}
-      </ul>`,
+      forms(context, `/tx/${tx.txid}`, [
+        ['JSON', ''],
+        [t.script.hex, '/hex'],
+        [t.tx.asOpcodes, '/scripts'],
+        ...(tx.is_coinbase ? [] : [[t.tx.package, '/cpfp'] as const]),
+        ...(tx.block_height === null ? [] : [[t.tx.merkleProof, '/merkle-proof'] as const]),
+      ]),
     ],
   ])
 }

@@ -48,6 +48,7 @@ export const chain: typeof english = {
     version: 'Version',
     strippedSize: 'Größe ohne Witness',
     chainwork: 'Arbeit der Kette',
+    statistics: 'Statistik',
     difficulty: 'Schwierigkeit',
     header: 'Kopf',
     feeRates: 'Gebührensätze',

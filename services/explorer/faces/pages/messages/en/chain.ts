@@ -46,6 +46,7 @@ export const chain = {
     version: 'Version',
     strippedSize: 'Size without witnesses',
     chainwork: 'Chainwork',
+    statistics: 'Statistics',
     difficulty: 'Difficulty',
     header: 'Header',
     feeRates: 'Fee rates',
