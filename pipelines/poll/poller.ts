@@ -207,6 +207,7 @@ export class Poller {
       const { info, mempool } = await this.#checkNode(session, signal)
       if (session.damage !== undefined) throw session.damage
       if (info.bestblockhash === session.chain.chain.tip?.hash) {
+        if (!session.chain.isSettled) return this.#settle(signal)
         const progress = await session.mempool.sync(mempool, signal)
         if (progress !== 'moved') this.#options.observer?.worked()
         if (progress === 'level') return
@@ -220,6 +221,15 @@ export class Poller {
     throw new UnsteadyNodeError(
       `the node at ${this.#options.node.address} reports a tip that its blocks do not lead to`,
     )
+  }
+
+  /**
+   * Starts an epoch that marks the log's tip as a state that may be published: the node has left the tip towards which the last
+   * blocks led, and its new one is among them. No other event could follow while the node stays there.
+   */
+  async #settle(signal: AbortSignal): Promise<void> {
+    this.#session = undefined
+    await this.#poll(await this.#opened(signal), signal)
   }
 
   async #opened(signal: AbortSignal): Promise<Session> {
@@ -268,7 +278,7 @@ export class Poller {
           ? await rewriteOf(info, { log, node, signal })
           : undefined
         : await repairOf(report, identity, info, { log, node, signal })
-    const chain = await ChainWriter.start(log, identity, repair)
+    const chain = await ChainWriter.start(log, identity, info.bestblockhash, repair)
     if (report !== undefined) this.#reports.answered(report)
     this.#rewrites = false
     if (repair === undefined) return chain

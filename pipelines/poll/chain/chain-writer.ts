@@ -30,7 +30,7 @@ export interface Repair {
 }
 
 /** The state at the start of an epoch. */
-interface Start extends Pick<LogEnd, 'epoch' | 'generation' | 'tip' | 'settledWork'> {
+interface Start extends Pick<LogEnd, 'epoch' | 'generation' | 'tip' | 'settled' | 'settledWork'> {
   /** The offset of its first event in topic `chain`. */
   readonly offset: number
 }
@@ -55,6 +55,7 @@ export class ChainWriter {
   /** The position up to which the writers of events were checked. Late events of superseded pollers do not change `#offset`. */
   #checkedTo: number
   #settledWork: string
+  #isSettled: boolean
   #queue: Promise<unknown> = Promise.resolve()
 
   private constructor(log: EventLog, identity: Identity, from: Start) {
@@ -65,41 +66,51 @@ export class ChainWriter {
     this.#offset = from.offset
     this.#checkedTo = from.offset
     this.#settledWork = from.settledWork
+    this.#isSettled = from.settled
     this.chain = new OwnChain(log, from.tip, identity.network)
   }
 
   /**
    * Reads the end of the log, and starts a new epoch.
+   * @param target hash of the node's tip as reported last: if the log ends at that block, the state may be published.
    * @param repair the block at which the epoch resumes; by default it continues at the end of the log.
    * @throws WrongChainError if the log contains another chain than the node; LogLostError if it lacks blocks that its end
    * builds on.
    */
-  static async start(log: EventLog, identity: Identity, repair?: Repair): Promise<ChainWriter> {
+  static async start(
+    log: EventLog,
+    identity: Identity,
+    target: string,
+    repair?: Repair,
+  ): Promise<ChainWriter> {
     const { network } = identity
     for (;;) {
       const end = await (repair === undefined ? readLogEnd(log, network) : readLogPosition(log, network))
       refuseOther(end, identity)
       const offset = end.position + 1
+      const isLevel = repair === undefined && end.tip?.hash === target
       const from: Start = {
         offset,
         epoch: Math.max(end.epoch, repair?.epoch ?? 0) + 1,
         generation: generationAbove(end.generation, repair?.position ?? -1, offset),
         tip: repair === undefined ? end.tip : repair.link,
-        settledWork: (repair ?? end).settledWork,
+        settled: isLevel || (repair ?? end).settled,
+        settledWork: isLevel ? (end.tip?.work ?? '') : (repair ?? end).settledWork,
       }
       const value = {
         chain: network.name,
         genesisHash: displayBytes(identity.genesisHash),
         ...(repair === undefined ? {} : { resume: resumeOf(repair) }),
       }
-      const { epoch, generation } = from
+      const { epoch, generation, settled } = from
       const event = { case: 'epochStarted' as const, value }
-      const { settled } = repair ?? end
       const position = await log.append('chain', [
         encodeChainEvent({ epoch, generation, sequence: 0n, settled, event }),
       ])
       // Another poller wrote in between: it may have started the same epoch, or moved the tip. Start again, above its epoch.
-      if (position === offset) return new ChainWriter(log, identity, from)
+      // An index that is above the block of a repair waits for the next one.
+      if (position === offset)
+        return new ChainWriter(log, identity, { ...from, settled: settled || repair !== undefined })
     }
   }
 
@@ -115,6 +126,11 @@ export class ChainWriter {
   /** The offset of the last event written, with its generation; see `positionOf`. */
   get position(): number {
     return positionOf(this.#generation, this.#offset)
+  }
+
+  /** False if blocks were written of which the last one is no state that may be published. */
+  get isSettled(): boolean {
+    return this.#isSettled
   }
 
   /**
@@ -216,6 +232,7 @@ export class ChainWriter {
       this.#sequence += BigInt(values.length)
       this.#offset = position
       this.#checkedTo = position
+      this.#isSettled = batch.at(-1)?.settled ?? this.#isSettled
       return position
     })
   }

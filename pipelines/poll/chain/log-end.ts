@@ -121,7 +121,10 @@ function foldForward(newestFirst: readonly ChainNote[]): Fold {
     sequence = note.sequence
     if (note.kind === 'epoch') {
       fold.generation = note.generation
-      if (note.resume === undefined) continue
+      if (note.resume === undefined) {
+        if (note.settled) settle(fold)
+        continue
+      }
       fold.change = { ...note, resume: note.resume }
       fold.settledWork = note.resume.settledWork
       continue
@@ -130,10 +133,17 @@ function foldForward(newestFirst: readonly ChainNote[]): Fold {
     fold.generation = note.generation
     fold.change = note
     if (!note.settled) continue
-    fold.settledChange = note
-    fold.settledWork = undefined
+    settle(fold)
   }
   return fold
+}
+
+/** Notes that the state after the last change may be published. An epoch may mark it later than the change itself. */
+function settle(fold: Fold): void {
+  if (fold.change === undefined) return
+  fold.change = { ...fold.change, settled: true }
+  fold.settledChange = fold.change
+  fold.settledWork = undefined
 }
 
 /**

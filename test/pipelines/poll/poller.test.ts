@@ -174,6 +174,28 @@ describe('reorganisations', () => {
     await level(newPoller())
   })
 
+  it('to a branch whose last block the node takes back are published without a further block', async () => {
+    node.chain = grow(node.chain, 20)
+    const poller = newPoller({ inFlight: 1 })
+    await level(poller)
+    const sameWork = forkAt(node.chain, 10, 10)
+    node.chain = grow(sameWork, 1)
+    const taken = node.chain.at(-1)?.hash
+    const error = { code: -5, message: 'Block not found' }
+    node.fault = (method, [hash]) => {
+      if (method !== 'getblock' || hash !== taken) return undefined
+      node.chain = sameWork
+      return { kind: 'status', status: 500, body: JSON.stringify({ id: 0, result: null, error }) }
+    }
+    await level(poller)
+    const last = sameWork.at(-1)?.hash
+    expect((await chainStory(log)).slice(-2)).toEqual([`+${last}`, 'epoch 2!'])
+    // A start reads that the state is settled: less work than its is not published on the way to another branch.
+    node.chain = forkAt(sameWork, 15, 6)
+    const { visible } = await level(newPoller())
+    expect(visible.slice(-3).map((chain) => chain.length)).toEqual([21, 21, 22])
+  })
+
   it('that a crash interrupted are not published until a later start has completed them', async () => {
     node.chain = grow(node.chain, 20)
     await level(newPoller())

@@ -58,7 +58,7 @@ describe('a mempool that is larger than the largest batch of a log', () => {
     })
 
   const newWriter = async (): Promise<NodeWriter> => {
-    const chain = await ChainWriter.start(limited(), { network: REGTEST, genesisHash: NONE })
+    const chain = await ChainWriter.start(limited(), { network: REGTEST, genesisHash: NONE }, NONE)
     return new NodeWriter(limited(), chain)
   }
 
