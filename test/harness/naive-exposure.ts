@@ -9,18 +9,32 @@ export interface NaiveType {
   readonly funded: number
 }
 
+/** A transaction that shows a key. */
+export interface NaiveRevelation {
+  readonly txid: string
+  readonly block_height: number
+  readonly vin: number | null
+  readonly vout: number | null
+}
+
 interface Script {
   readonly type: string
   value: bigint
   outputs: number
   /** A flag for each spend: true if it contained a Dilithium signature. */
   readonly spends: boolean[]
+  /** The first output that pays it, and the first spend of it without a Dilithium signature. */
+  readonly paidBy: NaiveRevelation
+  shownBy?: NaiveRevelation
 }
 
 interface Coin {
   readonly script: Script
   readonly value: bigint
 }
+
+/** The types of scripts that contain a key. */
+const SHOWING = ['pubkey', 'multisig', 'witness_v1_taproot']
 
 /** The types as the node names them. On the Dilithium chain it names every P2SH output as if it was of Dilithium. */
 const typeOf = (type: string): string => (type === 'dilithium_scripthash' ? 'scripthash' : type)
@@ -34,17 +48,25 @@ export class NaiveExposure {
 
   push({ tx, height }: NodeBlock): void {
     for (const { txid, vin, vout } of tx) {
-      for (const input of vin) {
+      for (const [index, input] of vin.entries()) {
         const outpoint = `${String(input.txid)}:${String(input.vout)}`
         const coin = this.#coins.get(outpoint)
         if (coin === undefined) continue
         this.#remove(outpoint, coin)
-        coin.script.spends.push(this.hasDilithiumSignature(input))
+        const isDilithium = this.hasDilithiumSignature(input)
+        coin.script.spends.push(isDilithium)
+        if (!isDilithium) coin.script.shownBy ??= { txid, block_height: height, vin: index, vout: null }
       }
       for (const { n, value, scriptPubKey } of vout) {
         const { hex, type } = scriptPubKey
         if (height === 0 || hex.startsWith('6a') || hex.length > 20_000) continue
-        const script = this.#scripts.get(hex) ?? { type: typeOf(type), value: 0n, outputs: 0, spends: [] }
+        const script = this.#scripts.get(hex) ?? {
+          type: typeOf(type),
+          value: 0n,
+          outputs: 0,
+          spends: [],
+          paidBy: { txid, block_height: height, vin: null, vout: n },
+        }
         this.#scripts.set(hex, script)
         const outpoint = `${txid}:${String(n)}`
         const lost = this.#coins.get(outpoint)
@@ -78,6 +100,13 @@ export class NaiveExposure {
     return found === undefined ? undefined : protectionOf(found)
   }
 
+  /** Returns the first transaction that shows a key of a script, as hex, by the script or a spend of it. */
+  revelationOf(script: string): NaiveRevelation | undefined {
+    const found = this.#scripts.get(script)
+    if (found === undefined || protectionOf(found) !== 'exposed') return undefined
+    return SHOWING.includes(found.type) ? found.paidBy : found.shownBy
+  }
+
   #remove(outpoint: string, { script, value }: Coin): void {
     this.#coins.delete(outpoint)
     script.value -= value
@@ -86,7 +115,7 @@ export class NaiveExposure {
 }
 
 function protectionOf({ type, spends }: Script): string {
-  if (['pubkey', 'multisig', 'witness_v1_taproot'].includes(type)) return 'exposed'
+  if (SHOWING.includes(type)) return 'exposed'
   if (['nonstandard', 'anchor', 'witness_unknown'].includes(type)) return 'unknown'
   if (type.startsWith('dilithium_')) return 'protected'
   if (spends.includes(false)) return 'exposed'

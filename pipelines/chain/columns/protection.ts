@@ -1,4 +1,7 @@
+import { redeemsDilithium } from '../dilithium.js'
+import type { Network } from '../networks.js'
 import type { ScriptType } from '../script.js'
+import type { TxInput } from '../transaction.js'
 
 /**
  * The protection of the coins of a script from a computer that derives private keys from public ones:
@@ -16,6 +19,15 @@ export type Protection = (typeof PROTECTIONS)[number]
 /** The kinds of spends of a script, combined as bits: those that contain a Dilithium signature or redeem script, and those without a signature. */
 export const DILITHIUM_SPEND = 1
 export const PLAIN_SPEND = 2
+
+/**
+ * Returns the kinds of a spend, as bits.
+ * @param isDilithium whether the input contains a Dilithium signature. @param spent the script of the output that it spends.
+ */
+export function spendKindsOf(isDilithium: boolean, input: TxInput, spent: Buffer, network: Network): number {
+  if (isDilithium) return DILITHIUM_SPEND
+  return redeemsDilithium(input, spent, network) ? DILITHIUM_SPEND | PLAIN_SPEND : PLAIN_SPEND
+}
 
 /**
  * The protection of scripts that were never spent, by type. The order is that of the columns of `blocks` by type, and is never

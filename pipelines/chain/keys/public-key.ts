@@ -1,7 +1,7 @@
 import { createECDH, ECDH } from 'node:crypto'
 import { hash160, sha256 } from '../hash.js'
 import type { Network } from '../networks.js'
-import { isDilithiumKey, isPlainKey, OP } from '../script.js'
+import { isDilithiumKey, isPlainKey, OP, scriptType } from '../script.js'
 
 const CURVE = 'secp256k1'
 /** The modulus of the coordinates of points on the curve. */
@@ -32,11 +32,22 @@ export function otherKeyScripts(key: Buffer, network: Network): Buffer[] {
 
 /** Returns P2PKH, and of a compressed key P2WPKH and P2SH-P2WPKH: witness programs accept no other keys. */
 function hashScripts(key: Buffer): Buffer[] {
-  const hash = hash160(key)
+  const scripts = keyHashScripts(hash160(key))
+  return key.length === 33 ? scripts : scripts.slice(0, 1)
+}
+
+/** Returns the scripts that pay to the hash of a plain public key: P2PKH, P2WPKH and P2SH-P2WPKH. */
+export function keyHashScripts(hash: Buffer): Buffer[] {
   const legacy = Buffer.from([OP.DUP, OP.HASH160, 20, ...hash, OP.EQUALVERIFY, OP.CHECKSIG])
-  if (key.length !== 33) return [legacy]
   const witness = Buffer.from([0, 20, ...hash])
   return [legacy, witness, Buffer.from([OP.HASH160, 20, ...hash160(witness), OP.EQUAL])]
+}
+
+/** Returns the hash of a plain public key that a script pays to (P2PKH, P2WPKH); undefined for scripts of other types. */
+export function keyHashOf(script: Buffer, network: Network): Buffer | undefined {
+  const type = scriptType(script, network)
+  if (type === 'pubkeyhash') return script.subarray(3, 23)
+  return type === 'witness_v0_keyhash' ? script.subarray(2) : undefined
 }
 
 /** Returns a compressed key uncompressed, and any other compressed; undefined if it is no point of the curve. */

@@ -1,7 +1,6 @@
 import { fromBinary } from '@bufbuild/protobuf'
 import { ChainEventSchema } from '../../../proto/gen/headwater/events/v1/events_pb.js'
-import { DILITHIUM_SPEND, PLAIN_SPEND } from '../../chain/columns/protection.js'
-import { redeemsDilithium } from '../../chain/dilithium.js'
+import { spendKindsOf } from '../../chain/columns/protection.js'
 import type { Network } from '../../chain/networks.js'
 import { type ChangedBlock, changedBlock } from './block-row.js'
 import { type ConnectedBlock, decodeBlock } from './decode.js'
@@ -131,12 +130,7 @@ class Touches {
       const at = this.#of(number, from)
       this.#sent[at] = (this.#sent[at] ?? 0n) + prevout.value
       this.#unspent[at] = (this.#unspent[at] ?? 0) - 1
-      const kinds =
-        dilithiumInputs[vin] === true
-          ? DILITHIUM_SPEND
-          : redeemsDilithium(input, prevout.script, this.network)
-            ? DILITHIUM_SPEND | PLAIN_SPEND
-            : PLAIN_SPEND
+      const kinds = spendKindsOf(dilithiumInputs[vin] === true, input, prevout.script, this.network)
       this.#spendKinds[at] = (this.#spendKinds[at] ?? 0) | kinds
     }
     for (const [vout, { value }] of tx.outputs.entries()) {

@@ -674,6 +674,68 @@ export interface Utxo {
   omitted?: string[]
 }
 
+export interface AddressExposure {
+  /** As in the request, if it names an address; otherwise that of the script: null if it has none, empty in gRPC. */
+  address: string | null
+  /** Type of the script, as the node names it. */
+  script_type: string
+  /** As in the summary, but exposed also if another script of the same key, or an unconfirmed transaction, shows the key. */
+  protection: 'protected' | 'hidden' | 'exposed' | 'unknown'
+  /** What decides it: the type of the script; that the chain shows only a hash; a confirmed spend of the script; a transaction of another script of the same key; an unconfirmed spend. */
+  reason: 'script' | 'hash' | 'spend' | 'same_key' | 'unconfirmed'
+  /** Base units, decimal. */
+  balance: string
+  /** The confirmed balance if the key is exposed, else 0, base units, decimal. */
+  at_risk: string
+  /** Confirmed transactions. */
+  tx_count: number
+  /** The first transaction that shows a key which is not of Dilithium, or the script of which this one has the hash; null if none does. */
+  revelation: Revelation | null
+  /** The first 20 public keys that this transaction or the script shows. */
+  keys: ShownKey[]
+  /** Other scripts of chain and mempool that the owner of the key alone can spend, as far as the key or its hash is known. */
+  same_key: KeyScript[]
+}
+
+export interface Revelation {
+  /** 64 hexadecimal characters. */
+  txid: string
+  /** Height of the block; null while unconfirmed. */
+  block_height: number | null
+  /** ISO 8601 UTC with milliseconds. */
+  timestamp: string | null
+  /** Index of the input that shows it; null if an output does. */
+  vin: number | null
+  /** Index of the output whose script shows it; null if an input does. */
+  vout: number | null
+  /** An address. */
+  address: string | null
+  /** Type of the script, as the node names it. */
+  script_type: string
+  /** Type of the script that the spend of a hash of a script shows; null for other spends. */
+  inner_script_type: string | null
+}
+
+export interface ShownKey {
+  /** Public key, hexadecimal; of P2TR 32 bytes. */
+  key: string
+  /** Whether it is a key of Dilithium signatures. */
+  isDilithium: boolean
+}
+
+export interface KeyScript {
+  /** An address. */
+  address: string | null
+  /** Hexadecimal. */
+  script_pub_key: string
+  /** Type of the script, as the node names it. */
+  script_type: string
+  /** Base units, decimal. */
+  balance: string
+  /** Confirmed transactions. */
+  tx_count: number
+}
+
 export interface BalanceItem {
   /** YYYY-MM-DD, UTC. */
   date: string
@@ -1813,6 +1875,14 @@ export interface Reads {
       offset: number
     }
   }
+  /** Whether a computer that derives private keys from public ones could take the coins of an address or script, with the transaction that showed the key. Other scripts of the same key count, if they are derived from it or from its hash, and unconfirmed spends. */
+  addressExposure: {
+    arguments: {
+      /** The address; or in hexadecimal a script hash of the Electrum protocol, a public key, whose P2PK script is meant, or a script: a well-formed address of this chain, a script hash, a public key or a script. */
+      address: string
+    }
+    answer: AddressExposure
+  }
   /** The balance of an address at the end of each UTC day, newest first. */
   balanceHistory: {
     arguments: {
@@ -2349,6 +2419,7 @@ export const READS: Readonly<Record<keyof Reads, string>> = {
   addressSummaries: 'POST /addresses',
   addressTransactions: '/address/:address/txs?page',
   addressUtxos: '/address/:address/utxos?offset',
+  addressExposure: '/address/:address/exposure',
   balanceHistory: '/address/:address/balance-history',
   wallet: 'POST /wallet',
   walletAddresses: 'POST /wallet/addresses?offset',

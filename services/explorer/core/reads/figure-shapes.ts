@@ -1,12 +1,17 @@
 import { type Static, Type } from '@sinclair/typebox'
 import {
+  Address,
   Amount,
+  dilithiumFlag,
   flag,
   Hash,
   Height,
+  Hex,
   int,
   list,
   long,
+  MinedAt,
+  oneOf,
   orNull,
   OWN_RATE,
   Percent,
@@ -135,6 +140,64 @@ export const Exposure = Type.Object({
 })
 
 export const ExposureItem = Type.Object({ date: UtcDate, height: Height, ...EXPOSURE_SUMS })
+
+const ScriptType = text('type of the script, as the node names it')
+
+export const Revelation = Type.Object({
+  txid: Hash,
+  block_height: orNull(MinedAt),
+  timestamp: orNull(Time),
+  vin: orNull(int('index of the input that shows it; null if an output does')),
+  vout: orNull(int('index of the output whose script shows it; null if an input does')),
+  address: orNull(Address),
+  script_type: ScriptType,
+  inner_script_type: orNull(
+    text('type of the script that the spend of a hash of a script shows; null for other spends'),
+  ),
+})
+
+export const ShownKey = Type.Object({
+  key: Type.String({ description: 'public key, hexadecimal; of P2TR 32 bytes' }),
+  isDilithium: dilithiumFlag('whether it is a key of Dilithium signatures'),
+})
+
+export const KeyScript = Type.Object({
+  address: orNull(Address),
+  script_pub_key: Hex,
+  script_type: ScriptType,
+  balance: Amount,
+  tx_count: int('confirmed transactions'),
+})
+
+export const AddressExposure = Type.Object({
+  address: Type.Union([Address, Type.Null()], {
+    description:
+      'as in the request, if it names an address; otherwise that of the script: null if it has none, empty in gRPC',
+    presence: 'implicit',
+  }),
+  script_type: ScriptType,
+  protection: Type.Union(Protection.anyOf, {
+    description:
+      'as in the summary, but exposed also if another script of the same key, or an unconfirmed transaction, shows the key',
+  }),
+  reason: oneOf(
+    ['script', 'hash', 'spend', 'same_key', 'unconfirmed'],
+    'what decides it: the type of the script; that the chain shows only a hash; a confirmed spend of the script; a transaction of another script of the same key; an unconfirmed spend',
+  ),
+  balance: Amount,
+  at_risk: amountOf('the confirmed balance if the key is exposed, else 0'),
+  tx_count: int('confirmed transactions'),
+  revelation: Type.Union([Revelation, Type.Null()], {
+    description:
+      'the first transaction that shows a key which is not of Dilithium, or the script of which this one has the hash; null if none does',
+  }),
+  keys: list(ShownKey, 'the first 20 public keys that this transaction or the script shows'),
+  same_key: list(
+    KeyScript,
+    'other scripts of chain and mempool that the owner of the key alone can spend, as far as the key or its hash is known',
+  ),
+})
+export type AddressExposure = Static<typeof AddressExposure>
 
 const Change = (description: string) => orNull(text(description))
 

@@ -1,6 +1,7 @@
 import { addressSummary, addressTransactions, addressUtxos } from './addresses/addresses.js'
 import { addressSummaries } from './addresses/summary.js'
 import { balanceHistory } from './addresses/balance-history.js'
+import { addressExposure } from './addresses/exposure.js'
 import { block, blocks, blockTransactions, tip } from './chain/blocks.js'
 import { blockStatistics } from './chain/block-statistics.js'
 import { label, labels } from './addresses/labels.js'
@@ -71,6 +72,7 @@ export const READS: readonly Read[] = [
   addressSummaries,
   addressTransactions,
   addressUtxos,
+  addressExposure,
   balanceHistory,
   wallet,
   walletAddresses,

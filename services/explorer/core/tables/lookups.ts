@@ -257,6 +257,18 @@ export function endOf(db: ByteQuerier, script: string, rows: number, filter = '1
   return SCRIPT_ROW.bytes(db, lastRows(rows, filter), { script })
 }
 
+/** Returns the first row of a script after a spend of a kind, a bit of `spend_kinds`. @param filter selects visible rows. */
+export function firstSpendOf(
+  db: ByteQuerier,
+  script: string,
+  kind: number,
+  filter: string,
+): Promise<ScriptRow[]> {
+  const rows = `FROM script_txs WHERE script_hash = unhex({script:String}) AND bitAnd(spend_kinds, {kind:UInt8}) != 0
+    AND ${filter} ORDER BY script_txs.ordinal LIMIT 1`
+  return SCRIPT_ROW.bytes(db, rows, { script, kind })
+}
+
 const lastRows = (rows: number, filter = '1'): string =>
   `FROM script_txs WHERE script_hash = unhex({script:String}) AND ${filter}
     ORDER BY script_txs.ordinal DESC LIMIT ${String(rows)}`

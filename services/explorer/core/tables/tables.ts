@@ -10,6 +10,7 @@ import {
   type ConfirmedTx,
   endOf,
   endsOf,
+  firstSpendOf,
   LAST_ROWS,
   LEADS,
   type ListRow,
@@ -313,6 +314,12 @@ export class Tables {
   ): Promise<ScriptRow | undefined> {
     this.requireFence()
     return (await this.scriptEnd(script, 1, filter)).find(visible)
+  }
+
+  /** Returns the first row of a script after a spend of a kind, a bit of `spend_kinds`. @param filter selects visible rows. */
+  async firstSpendOfScript(script: string, kind: number, filter: string): Promise<ScriptRow | undefined> {
+    this.requireFence()
+    return (await firstSpendOf(this.unchecked, script, kind, filter))[0]
   }
 
   /** Returns at least that many last rows of a script if it has them, of all branches, highest ordinal first. */

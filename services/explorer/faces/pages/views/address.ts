@@ -6,10 +6,11 @@ import { electrumHashOf, keyOf, multisigOf, scriptType } from '../../../../../pi
 import { html, type Html } from '../../../../design/html.js'
 import { address as addressArgument, page } from '../../../core/reads/arguments.js'
 import { addressSummary, addressTransactions, addressUtxos } from '../../../core/reads/addresses/addresses.js'
+import { addressExposure } from '../../../core/reads/addresses/exposure.js'
 import { addressSummaries, unusedSummary } from '../../../core/reads/addresses/summary.js'
 import { NotFound } from '../../../core/reads/read.js'
 import { multisigField, requestedScript } from '../../../core/reads/script.js'
-import type { AddressSummary } from '../../../core/reads/shapes.js'
+import type { AddressExposure, AddressSummary } from '../../../core/reads/shapes.js'
 import { chart } from '../components/charts/chart.js'
 import { spans } from '../components/charts/spans.js'
 import {
@@ -27,6 +28,7 @@ import {
   stats,
   txLink,
 } from '../components/elements.js'
+import { exposureVerdict } from '../components/exposure.js'
 import { ownerLink, scriptName } from '../components/scripts.js'
 import { qrCode } from '../components/qr.js'
 import { table } from '../components/table.js'
@@ -63,12 +65,15 @@ export const address = declarePage({
     const other =
       summary?.isDilithium === true && address !== null ? otherSpelling(address, network) : undefined
     const shown = address ?? key?.toString('hex') ?? summary?.scripthash ?? requested
-    const ofSummary =
+    const [exposure, ofSummary] = await Promise.all([
+      script && context.read(addressExposure, { address: requested }),
       summary &&
-      (await Promise.all([
-        figures(context, summary, { requested, show, range }),
-        coins(context, requested, { page, show, isUnused }),
-      ]))
+        Promise.all([
+          figures(context, summary, { requested, show, range }),
+          coins(context, requested, { page, show, isUnused }),
+        ]),
+    ])
+    const ofKey = addresses.length > 0 ? addresses : siblings(exposure, network)
     const body = html`<header class="top with-code">
         <div>
           <h1>
@@ -90,19 +95,15 @@ export const address = declarePage({
                 html`<code>${scriptType(script, network)}</code>
                   ${isProtected ? html`<small>${t.address.protected}</small>` : undefined}`,
             ],
-            [
-              t.quantum.exposure,
-              summary &&
-                html`${t.quantum.protections[summary.protection]}
-                ${summary.protection_by === 'spend' ? html`<small>${t.quantum.bySpend}</small>` : undefined}`,
-            ],
+            [t.quantum.exposure, exposure && exposureLink(context, exposure)],
             [t.address.keys, script && keysOf(context, script, network)],
           ])}
         </div>
         ${address === null ? undefined : qrCode(address, t.address.qr)}
       </header>
       ${isUnused ? notice(t.address.unused) : undefined} ${ofSummary?.[0]}
-      ${addresses.length === 0 ? undefined : section(t.address.ofKey, addressTable(context, addresses))}
+      ${exposure && exposureVerdict(context, exposure)}
+      ${ofKey.length === 0 ? undefined : section(t.address.ofKey, addressTable(context, ofKey))}
       ${ofSummary?.[1]} ${script === undefined ? undefined : scriptDetails(context, script)}`
     const title =
       label?.label ?? `${kind} ${shown.length <= 20 ? shown : `${shown.slice(0, 10)}…${shown.slice(-6)}`}`
@@ -198,6 +199,20 @@ async function addressesOf(context: PageContext, key: Buffer, network: Network):
     const summary = items[index]?.summary
     return { script, network, balance: summary?.balance, transactions: summary?.tx_count ?? 0 }
   })
+}
+
+/** Returns the scripts besides its own that the owner of an address alone can spend, as far as the chain shows them. */
+const siblings = (exposure: AddressExposure | undefined, network: Network): KeyAddress[] =>
+  (exposure?.same_key ?? []).map(({ script_pub_key, balance, tx_count }) => ({
+    script: Buffer.from(script_pub_key, 'hex'),
+    network,
+    balance,
+    transactions: tx_count,
+  }))
+
+function exposureLink({ t }: PageContext, { protection }: AddressExposure): Html {
+  const name = t.quantum.protections[protection]
+  return protection === 'unknown' ? html`${name}` : html`<a href="#exposure">${name}</a>`
 }
 
 function addressTable(context: PageContext, addresses: readonly KeyAddress[]): Html {

@@ -133,6 +133,7 @@ const EXPECTED: Readonly<Record<string, readonly [level: number, behind: number]
   addressTransactions: [200, 503],
   addressUtxos: [200, 503],
   addressSummaries: [200, 503],
+  addressExposure: [200, 503],
   balanceHistory: [200, 503],
   wallet: [200, 503],
   walletAddresses: [200, 503],

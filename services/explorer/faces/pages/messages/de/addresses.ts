@@ -30,6 +30,38 @@ export const addresses: typeof english = {
     coinbase: (height: string) => `neue Münzen, ausgebbar ab Block ${height}`,
     label: 'Name',
   },
+  exposure: {
+    title: 'Quantencomputer',
+    atRisk: 'Gefährdet',
+    shownBy: 'Gezeigt von',
+    shownScript: 'Art des gezeigten Skripts',
+    input: (index) => `Eingang ${index}`,
+    output: (index) => `Ausgang ${index}`,
+    reasons: {
+      script: 'Das Skript selbst enthält den öffentlichen Schlüssel, für alle sichtbar.',
+      spend: 'Eine Ausgabe hat den öffentlichen Schlüssel gezeigt.',
+      scriptSpent: 'Eine Ausgabe hat das Skript gezeigt, mit allen Schlüsseln darin.',
+      same_key:
+        'Eine Transaktion eines anderen Skripts desselben Schlüssels hat den öffentlichen Schlüssel gezeigt.',
+      unconfirmed: 'Eine unbestätigte Transaktion zeigt den öffentlichen Schlüssel.',
+      hash: 'Die Kette zeigt nur den Hash des öffentlichen Schlüssels.',
+      scriptHash: 'Die Kette zeigt nur den Hash eines Skripts, nicht seine öffentlichen Schlüssel.',
+      dilithium:
+        'Eine Ausgabe braucht eine Dilithium-Signatur; es ist nicht bekannt, dass Quantencomputer sie brechen können.',
+      dilithiumSpends:
+        'Jede Ausgabe enthielt eine Dilithium-Signatur; es ist nicht bekannt, dass Quantencomputer sie brechen können.',
+    },
+    advice: {
+      move: 'Ein Computer, der private Schlüssel aus öffentlichen berechnet, könnte diese Münzen nehmen. Sicherer sind sie an einer Adresse, von der noch nie etwas ausgegeben wurde.',
+      moveToDilithium:
+        'Ein Computer, der private Schlüssel aus öffentlichen berechnet, könnte diese Münzen nehmen. Sicher sind sie an einer Dilithium- oder P2MR-Adresse.',
+      empty: 'Hier liegen jetzt keine Münzen; was von nun an ankommt, ist gefährdet.',
+      unconfirmed: 'Ist sie bestätigt, bleibt gefährdet, was hier übrig ist und was später ankommt.',
+      hidden:
+        'Die erste Ausgabe zeigt ihn: alles auf einmal ausgeben und hier nichts mehr empfangen. Ein anderswo bekannter Schlüssel, etwa ein erweiterter öffentlicher, ist nicht sicher.',
+      once: 'Die erste Ausgabe zeigt ihn: hier nur einmal empfangen.',
+    },
+  },
   wallet: {
     title: 'Wallet',
     about:

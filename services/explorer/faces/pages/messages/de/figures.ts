@@ -60,7 +60,6 @@ export const figures: typeof english = {
     values: 'Wert nach Art des Skripts',
     outputs: 'Nicht ausgegebene Ausgänge',
     scriptType: 'Art des Skripts',
-    bySpend: 'schon ausgegeben',
     protections: {
       protected: 'Geschützt',
       hidden: 'Bis zum Ausgeben verborgen',

@@ -28,6 +28,36 @@ export const addresses = {
     coinbase: (height: string) => `new coins, spendable from block ${height}`,
     label: 'Label',
   },
+  exposure: {
+    title: 'Quantum computers',
+    atRisk: 'At risk',
+    shownBy: 'Shown by',
+    shownScript: 'Type of the shown script',
+    input: (index: string) => `input ${index}`,
+    output: (index: string) => `output ${index}`,
+    reasons: {
+      script: 'The script itself contains the public key, for everyone to see.',
+      spend: 'A spend has shown the public key.',
+      scriptSpent: 'A spend has shown the script, with all keys in it.',
+      same_key: 'A transaction of another script of the same key has shown the public key.',
+      unconfirmed: 'An unconfirmed transaction shows the public key.',
+      hash: 'The chain shows only the hash of the public key.',
+      scriptHash: 'The chain shows only the hash of a script, not its public keys.',
+      dilithium: 'A spend needs a Dilithium signature, which quantum computers are not known to break.',
+      dilithiumSpends:
+        'Each spend contained a Dilithium signature, which quantum computers are not known to break.',
+    },
+    advice: {
+      move: 'A computer that derives private keys from public ones could take these coins. They are safer at an address that has never been spent from.',
+      moveToDilithium:
+        'A computer that derives private keys from public ones could take these coins. They are safe at a Dilithium or P2MR address.',
+      empty: 'No coins are here now; what is received from now on is at risk.',
+      unconfirmed: 'Once it is confirmed, what is left here, and what is received later, remains at risk.',
+      hidden:
+        'The first spend shows it: spend everything at once, and do not receive here again. A key that is known from elsewhere, such as an extended public key, is not safe.',
+      once: 'The first spend shows it: receive here once only.',
+    },
+  },
   wallet: {
     title: 'Wallet',
     about:

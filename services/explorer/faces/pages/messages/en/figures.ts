@@ -59,7 +59,6 @@ export const figures = {
     values: 'Value by script type',
     outputs: 'Unspent outputs',
     scriptType: 'Script type',
-    bySpend: 'it has been spent from',
     protections: {
       protected: 'Protected',
       hidden: 'Hidden until spent',
