@@ -992,6 +992,26 @@ export interface TypeValue {
   addresses: number | null
 }
 
+export interface ValueItem {
+  /** YYYY-MM-DD, UTC. */
+  date: string
+  /** Height of the block. */
+  height: number
+  /** Types with unspent outputs, largest first. */
+  types: TypeAmounts[]
+}
+
+export interface TypeAmounts {
+  /** Type of the script, as the node names it. */
+  script_type: string
+  /** Base units, decimal. */
+  value: string
+  /** Of scripts of which the chain shows a key of ECDSA or Schnorr signatures, base units, decimal. */
+  exposed: string
+  /** Of scripts that require a post-quantum signature, or each of whose spends contained one, base units, decimal. */
+  protected: string
+}
+
 export interface Exposure {
   /** Height of the block. */
   height: number
@@ -2067,6 +2087,23 @@ export interface Reads {
       limit: number
     }
   }
+  /** The value of all unspent outputs by the type of their script, at the end of each UTC day, newest first. */
+  valueHistory: {
+    arguments: {
+      /** First day, UTC: a calendar date, YYYY-MM-DD. */
+      from?: string
+      /** Last day, UTC: a calendar date, YYYY-MM-DD. */
+      to?: string
+      /** Maximum number of items: an integer from 1 to 365; default: 30. */
+      limit?: number
+    }
+    answer: {
+      /** In the order of the read. */
+      items: ValueItem[]
+      /** Maximum number of items. */
+      limit: number
+    }
+  }
   /** The coins that a computer could take that derives private keys from public ones, because the chain shows a public key: by P2PK, bare multisig and P2TR scripts, or by an earlier spend. Keys that other scripts, unconfirmed transactions or anything but the chain reveal do not count. */
   exposure: { arguments: object; answer: Exposure }
   /** The coins whose public key the chain shows, at the end of each UTC day, newest first. */
@@ -2432,6 +2469,7 @@ export const READS: Readonly<Record<keyof Reads, string>> = {
   dilithiumStats: '/stats/dilithium',
   dilithiumHistory: '/stats/dilithium/history',
   valueByType: '/stats/value',
+  valueHistory: '/stats/value/history',
   exposure: '/stats/exposure',
   exposureHistory: '/stats/exposure/history',
   mempoolSummary: '/mempool/summary',

@@ -73,7 +73,8 @@ export function readingOf(
       heads.refresh()
     },
   })
-  const ownHealth = (): Health => healthOf({ state, database, audit: audit.result }, server.clients)
+  const ownHealth = (): Health =>
+    healthOf({ state, database, audit: audit.result, condition: condition.condition() }, server.clients)
   const core: Core = {
     reads: READS,
     reader,

@@ -2,6 +2,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import type { ErrorCode } from '../../../../pipelines/errors.js'
 import type { AvailableDatabase } from '../tables/availability.js'
 import type { AuditResult } from './audit-watch.js'
+import type { Condition } from './condition.js'
 import { DATABASE_UNAVAILABLE, NOT_READY } from '../answering/failure.js'
 import type { State } from '../state/state.js'
 
@@ -34,6 +35,11 @@ export const Health = Type.Object({
     },
     { description: 'the result of the continuous audit; `npm run audit` runs a complete one' },
   ),
+  trouble: Type.Optional(
+    text(
+      'why the explorer is not up to date or not equal to the node: starting, syncing, node_syncing, mismatch, differences, or the stage that is stuck: database, materializer, log, node, poller, or source if it is not known which of these two',
+    ),
+  ),
   indexerError: Type.Optional(
     text('the reason why the materializer has stopped: the served data is correct but grows old'),
   ),
@@ -56,11 +62,15 @@ export type Health = Readonly<Static<typeof Health>>
 
 interface HealthParts {
   readonly state: State
-  readonly database: AvailableDatabase
+  readonly database: Pick<AvailableDatabase, 'connected'>
   readonly audit: AuditResult
+  readonly condition: Pick<Condition, 'trouble'>
 }
 
-export function healthOf({ state, database, audit }: HealthParts, wsClients: number): Health {
+export function healthOf(
+  { state, database, audit, condition: { trouble } }: HealthParts,
+  wsClients: number,
+): Health {
   const connected = database.connected
   const ok = connected && state.ready
   const { message: error, code } = connected ? NOT_READY : DATABASE_UNAVAILABLE
@@ -72,6 +82,7 @@ export function healthOf({ state, database, audit }: HealthParts, wsClients: num
     tipHeight: state.chain.height,
     ...state.indexer(),
     audit,
+    ...(trouble === undefined ? {} : { trouble }),
     ...(state.alert === undefined ? {} : { indexerError: state.alert }),
     ...(state.logDamage === 'healing' ? { indexerHealing: true as const } : {}),
     ...(ok ? {} : { error, code }),

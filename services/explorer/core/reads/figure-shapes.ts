@@ -143,6 +143,19 @@ export const ExposureItem = Type.Object({ date: UtcDate, height: Height, ...EXPO
 
 const ScriptType = text('type of the script, as the node names it')
 
+export const TypeAmounts = Type.Object({
+  script_type: ScriptType,
+  value: Amount,
+  exposed: ExposedValue,
+  protected: ProtectedValue,
+})
+
+export const ValueItem = Type.Object({
+  date: UtcDate,
+  height: Height,
+  types: list(TypeAmounts, 'types with unspent outputs, largest first'),
+})
+
 export const Revelation = Type.Object({
   txid: Hash,
   block_height: orNull(MinedAt),

@@ -34,7 +34,7 @@ import {
   summary,
   supply,
 } from './statistics/statistics.js'
-import { exposure, exposureHistory, valueByType } from './statistics/exposure.js'
+import { exposure, exposureHistory, valueByType, valueHistory } from './statistics/exposure.js'
 import {
   transactionHex,
   transactionMerkleProof,
@@ -85,6 +85,7 @@ export const READS: readonly Read[] = [
   dilithium,
   dilithiumHistory,
   valueByType,
+  valueHistory,
   exposure,
   exposureHistory,
   mempoolSummary,

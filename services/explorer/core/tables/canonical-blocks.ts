@@ -65,7 +65,12 @@ export class CanonicalBlocks {
 
   /** Returns the lowest height whose block has a time, or a later one; undefined if none has. @param time Unix seconds. */
   firstFrom(time: number): number | undefined {
-    for (let height = 0; height < this.length; height++) if (this.timeAt(height) >= time) return height
+    for (const [index, chunk] of this.#chunks.entries()) {
+      if (latestIn(chunk) < time) continue
+      const end = Math.min(this.length, (index + 1) * CHUNK_BLOCKS)
+      for (let height = index * CHUNK_BLOCKS; height < end; height++)
+        if (this.timeAt(height) >= time) return height
+    }
     return undefined
   }
 
@@ -103,6 +108,19 @@ export class CanonicalBlocks {
 }
 
 const offsetOf = (height: number): number => (height % CHUNK_BLOCKS) * BLOCK_BYTES
+
+/** The latest time of each chunk that was searched; chunks are never changed. */
+const LATEST = new WeakMap<Buffer, number>()
+
+/** Returns the latest time in a chunk, or a later one: a chunk may contain blocks above the end of its chain. Unix seconds. */
+function latestIn(chunk: Buffer): number {
+  const known = LATEST.get(chunk)
+  if (known !== undefined) return known
+  let latest = 0
+  for (let at = 32; at < chunk.length; at += BLOCK_BYTES) latest = Math.max(latest, chunk.readUInt32BE(at))
+  LATEST.set(chunk, latest)
+  return latest
+}
 
 /** Writes blocks into the chunks of a chain, each of which is copied before it is changed. */
 class ChainWriter {

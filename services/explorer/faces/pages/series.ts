@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { addressTransactions } from '../../core/reads/addresses/addresses.js'
 import { balanceHistory } from '../../core/reads/addresses/balance-history.js'
 import { DAY_SECONDS, dateOf, dayOfDate } from '../../../../pipelines/chain/time.js'
 import { feeHistory } from '../../core/reads/chain/fee-history.js'
@@ -7,12 +8,13 @@ import { address } from '../../core/reads/arguments.js'
 import { oneOf } from '../../core/reads/fields.js'
 import { BadArgument } from '../../core/reads/read.js'
 import { miningDifficulty } from '../../core/reads/statistics/mining.js'
-import { exposureHistory } from '../../core/reads/statistics/exposure.js'
+import { exposureHistory, valueHistory } from '../../core/reads/statistics/exposure.js'
 import { dailyStats, dilithiumHistory } from '../../core/reads/statistics/statistics.js'
 import type { SampleStep } from '../../../../pipelines/tables/mempool/history.js'
 import { mempoolHistory } from '../../core/reads/mempool/history.js'
 import type { Chart, Point } from './components/charts/chart.js'
 import { bandNames, SHOWN_BANDS } from './components/charts/rate-bands.js'
+import { scriptName } from './components/scripts.js'
 import { declareText, type PageContext } from './page.js'
 
 /** Time spans of charts, in days, up to now. */
@@ -172,17 +174,59 @@ export async function adoption(page: PageContext, range: Range): Promise<Chart> 
   }
 }
 
-/** Returns the exposed share of all coins at the end of each day. */
+/** Returns the coins by what the chain shows of their keys, at the end of each day. */
 export async function exposed(page: PageContext, range: Range): Promise<Chart> {
-  const { t, read } = page
+  const { t, f, read, network } = page
   const days = await newestDays(range, (args) => read(exposureHistory, args))
+  const kinds = PROTECTIONS_SHOWN.filter((kind) => kind !== 'protected' || network?.dilithium !== undefined)
   return {
     id: 'exposure',
     title: t.quantum.exposureOverTime,
     x: t.words.date,
-    points: days.map(({ date, exposedPercent }): Point => [date, exposedPercent]),
-    lines: [t.quantum.percentExposed],
+    points: days.map((day): Point => [day.date, ...kinds.map((kind) => day[kind])]),
+    lines: kinds.map((kind) => t.quantum.protections[kind]),
+    isStacked: true,
     csv: csvOf(page, 'exposure', { range }),
+    format: (value) => f.amount(String(value)),
+    scale: 1e-8,
+  }
+}
+
+/** From the bottom of the chart: what is exposed is compared most easily. */
+const PROTECTIONS_SHOWN = ['exposed', 'hidden', 'protected', 'unknown'] as const
+/** The types with bands of their own; those of less value are one band together. */
+const TYPES_SHOWN = 7
+
+/** Returns the coins by the type of their script, at the end of each day. */
+export async function typeValues(page: PageContext, range: Range): Promise<Chart> {
+  const { t, f, read } = page
+  const days = await newestDays(range, (args) => read(valueHistory, args))
+  const most = new Map<string, bigint>()
+  for (const { script_type, value } of days.flatMap(({ types }) => types))
+    if (BigInt(value) > (most.get(script_type) ?? -1n)) most.set(script_type, BigInt(value))
+  const names = [...most].sort(([, one], [, other]) => (one < other ? 1 : -1)).map(([name]) => name)
+  const shown = names.slice(0, names.length > TYPES_SHOWN + 1 ? TYPES_SHOWN : TYPES_SHOWN + 1)
+  const isRest = names.length > shown.length
+  const points = days.map(({ date, types }): Point => {
+    const sumOf = (some: typeof types): string =>
+      String(some.reduce((sum, { value }) => sum + BigInt(value), 0n))
+    const own = shown.map((name) => sumOf(types.filter(({ script_type }) => script_type === name)))
+    const rest = types.filter(({ script_type }) => !shown.includes(script_type))
+    return [date, ...own, ...(isRest ? [sumOf(rest)] : [])]
+  })
+  return {
+    id: 'types',
+    title: t.quantum.valuesOverTime,
+    x: t.words.date,
+    points,
+    lines: [
+      ...shown.map((type) => scriptName(page, { script_type: type })),
+      ...(isRest ? [t.quantum.otherTypes] : []),
+    ],
+    isStacked: true,
+    csv: csvOf(page, 'types', { range }),
+    format: (value) => f.amount(String(value)),
+    scale: 1e-8,
   }
 }
 
@@ -200,20 +244,49 @@ export async function activity(page: PageContext, range: Range): Promise<Chart> 
   }
 }
 
-/** Returns the balance of an address at the end of each day. */
+/** The days below which the balance of an address is shown by block, and the transactions up to which it is. */
+const [FEW_DAYS, FEW_TRANSACTIONS] = [14, 100]
+
+/** Returns the balance of an address at the end of each day; after each block, if all its transactions are of a few days. */
 export async function balances(page: PageContext, range: Range, of: string): Promise<Chart> {
   const { t, f, read } = page
   const days = await newestDays(range, (args) => read(balanceHistory, { address: of, ...args }))
-  return {
+  const frame = {
     id: 'balance',
-    title: t.address.balanceOverTime,
-    x: t.words.date,
-    points: days.map(({ date, balance }): Point => [date, balance]),
     lines: [t.words.balance],
     csv: csvOf(page, 'balance', { range, address: of }),
-    format: (value) => f.amount(String(value)),
+    format: (value: string | number) => f.amount(String(value)),
     scale: 1e-8,
   }
+  const byBlock = days.length < FEW_DAYS ? await balancesByBlock(page, of) : undefined
+  if (byBlock !== undefined)
+    return { ...frame, title: t.address.balanceByBlock, x: t.words.height, points: byBlock }
+  const points = days.map(({ date, balance }): Point => [date, balance])
+  return { ...frame, title: t.address.balanceOverTime, x: t.words.date, points }
+}
+
+/** Returns the balance of an address after each block that changes it, up to the tip; undefined if it has too many transactions. */
+async function balancesByBlock({ read, chain }: PageContext, of: string): Promise<Point[] | undefined> {
+  const { items, total } = await read(addressTransactions, {
+    address: of,
+    page: 1,
+    limit: FEW_TRANSACTIONS,
+    sort: 'asc',
+  })
+  const confirmed = items.filter(({ block_height }) => block_height !== null)
+  if (total > FEW_TRANSACTIONS || confirmed.length === 0) return undefined
+  const byHeight = new Map<number, string>()
+  let balance = 0n
+  for (const { block_height, value_change } of confirmed) {
+    const height = block_height ?? 0
+    // The balance is the same up to the block that changes it.
+    if (height > 0 && !byHeight.has(height) && !byHeight.has(height - 1))
+      byHeight.set(height - 1, String(balance))
+    byHeight.set(height, String((balance += BigInt(value_change))))
+  }
+  // Nothing has changed since.
+  byHeight.set(chain.height, String(balance))
+  return [...byHeight]
 }
 
 /** The samples of a span, and of how many one is shown: a sample is a state, not a sum. */
@@ -259,6 +332,7 @@ const CHARTS = {
   'fullness.csv': fullnesses,
   'quantum.csv': adoption,
   'exposure.csv': exposed,
+  'types.csv': typeValues,
   'activity.csv': activity,
   'mempool.csv': mempoolSizes,
   'balance.csv': async (page: PageContext, range: Range, of?: string) => {

@@ -12,7 +12,7 @@ import { date, limit } from '../arguments.js'
 import { daysBetween } from './day-figures.js'
 import { listed } from '../lists.js'
 import { declareRead, type ReadContext } from '../read.js'
-import { Exposure, ExposureItem, TypeValue } from '../shapes.js'
+import { Exposure, ExposureItem, TypeValue, ValueItem } from '../shapes.js'
 
 type TypeSums = SelectedRow<typeof TYPE_SUMS>
 type Chain = Pick<ReadContext, 'chain' | 'tables'>
@@ -25,6 +25,8 @@ const NO_SUMS: TypeSums = {
   typeOutputs: [],
   typeFunded: [],
 }
+
+const SPAN = { from: date('first day, UTC'), to: date('last day, UTC'), limit: limit(30, 365) }
 
 export const valueByType = declareRead({
   name: 'valueByType',
@@ -57,23 +59,60 @@ export const exposureHistory = declareRead({
   about: 'The coins whose public key the chain shows, at the end of each UTC day, newest first.',
   path: '/stats/exposure/history',
   fresh: 'head',
-  args: { from: date('first day, UTC'), to: date('last day, UTC'), limit: limit(30, 365) },
+  args: SPAN,
   answer: listed(ExposureItem),
   async resolve(context, span) {
-    const { days, blocks } = context.chain
-    const shown = daysBetween(days, span)
-    const heights = lastHeights(
-      shown.map(({ day }) => day),
-      blocks,
-    )
-    const sums = await sumsAt(context, heights)
-    const items = shown.map(({ day }, index) => {
-      const height = heights[index] ?? 0
-      return { date: dateOf(day), height, ...exposureOf(sums(height)) }
+    const ends = await endsOfDays(context, span)
+    return { items: ends.map(({ sums, ...end }) => ({ ...end, ...exposureOf(sums) })), limit: span.limit }
+  },
+})
+
+export const valueHistory = declareRead({
+  name: 'valueHistory',
+  about:
+    'The value of all unspent outputs by the type of their script, at the end of each UTC day, newest first.',
+  path: '/stats/value/history',
+  fresh: 'head',
+  args: SPAN,
+  answer: listed(ValueItem),
+  async resolve(context, span) {
+    const ends = await endsOfDays(context, span)
+    const items = ends.map(({ sums, ...end }) => {
+      const types = byType(sums).map(({ script_type, value, exposed, protected: safe }) => ({
+        script_type: String(script_type),
+        value,
+        exposed,
+        protected: safe,
+      }))
+      return { ...end, types }
     })
     return { items, limit: span.limit }
   },
 })
+
+interface DayEnd {
+  readonly date: string
+  readonly height: number
+  readonly sums: TypeSums
+}
+
+/** Returns the totals after the last block of each of the newest days of a span, newest first. */
+async function endsOfDays(
+  context: Chain,
+  span: Parameters<typeof daysBetween>[1],
+): Promise<readonly DayEnd[]> {
+  const { days, blocks } = context.chain
+  const shown = daysBetween(days, span)
+  const heights = lastHeights(
+    shown.map(({ day }) => day),
+    blocks,
+  )
+  const sums = await sumsAt(context, heights)
+  return shown.map(({ day }, index) => {
+    const height = heights[index] ?? 0
+    return { date: dateOf(day), height, sums: sums(height) }
+  })
+}
 
 async function sumsAtTip(context: Chain): Promise<TypeSums> {
   const { tip } = context.chain

@@ -6,6 +6,7 @@ import { summary } from '../../../core/reads/statistics/statistics.js'
 import { chart } from '../components/charts/chart.js'
 import { spans } from '../components/charts/spans.js'
 import { addressLink, heading, section, share, stat, stats } from '../components/elements.js'
+import { halving } from '../components/halving.js'
 import { signedPercent, whenChanged, withoutBlocks } from '../components/retarget.js'
 import { table } from '../components/table.js'
 import { declarePage, type PageContext } from '../page.js'
@@ -68,6 +69,7 @@ export const mining = declarePage({
       typeof next?.previous_change !== 'string'
         ? undefined
         : stat(t.mining.previousChange, signedPercent(page, next.previous_change), f.date(next.start_time)),
+      halving(page),
     ])}
     ${section(title, table(title, columns, rows))} ${spans(page, '/mining', range, 'month')}
     ${charts.map((each) => section(each.title, chart(page, each)))}`

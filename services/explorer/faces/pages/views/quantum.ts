@@ -7,7 +7,7 @@ import { spans } from '../components/charts/spans.js'
 import { scriptName } from '../components/scripts.js'
 import { table } from '../components/table.js'
 import { declarePage, type PageContext } from '../page.js'
-import { adoption, exposed, type Range, rangeOf } from '../series.js'
+import { adoption, exposed, type Range, rangeOf, typeValues } from '../series.js'
 
 export const quantum = declarePage({
   name: 'quantum',
@@ -49,7 +49,11 @@ const BADGES = { protected: 'good', hidden: 'plain', exposed: 'stale', unknown: 
 async function exposureOf(page: PageContext, range: Range): Promise<Html> {
   const { t, f, read, network } = page
   const q = t.quantum
-  const [now, overTime] = await Promise.all([read(exposure, {}), exposed(page, range)])
+  const [now, overTime, byType] = await Promise.all([
+    read(exposure, {}),
+    exposed(page, range),
+    typeValues(page, range),
+  ])
   const columns = [
     { title: q.scriptType },
     { title: t.words.value, isNumber: true },
@@ -81,7 +85,8 @@ async function exposureOf(page: PageContext, range: Range): Promise<Html> {
     stat(q.protections.unknown, f.amount(now.unknown)),
   ])}
   ${section(q.values, table(q.values, columns, rows))}
-  ${section(q.exposureOverTime, html`${network?.dilithium === undefined ? spans(page, '/quantum', range, 'month') : undefined}${chart(page, overTime)}`)}`
+  ${section(q.exposureOverTime, html`${network?.dilithium === undefined ? spans(page, '/quantum', range, 'month') : undefined}${chart(page, overTime)}`)}
+  ${section(byType.title, chart(page, byType))}`
 }
 
 /** Returns the node's name of a type, and the name that other pages use, if it is another. */

@@ -5,6 +5,7 @@ import { richList, summary, supply as supplyRead } from '../../../core/reads/sta
 import { chart } from '../components/charts/chart.js'
 import { spans } from '../components/charts/spans.js'
 import { addressLink, heading, paged, quantum, section, share, stat, stats } from '../components/elements.js'
+import { halving } from '../components/halving.js'
 import { table } from '../components/table.js'
 import { declarePage } from '../page.js'
 import { activity, rangeOf } from '../series.js'
@@ -48,6 +49,7 @@ export const supply = declarePage({
         html`${t.front.ofMaximum(f.percent(percent))}${share(Number(percent))}`,
       ),
       stat(t.supply.maximum, f.amount(coins.maxSupply)),
+      halving(context),
       stat(t.supply.utxos, f.number(coins.utxoCount)),
       stat(t.supply.addresses, f.number(state.activeAddresses)),
     ])}

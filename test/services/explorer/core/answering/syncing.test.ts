@@ -149,6 +149,7 @@ const EXPECTED: Readonly<Record<string, readonly [level: number, behind: number]
   valueByType: [200, 200],
   exposure: [200, 200],
   exposureHistory: [200, 200],
+  valueHistory: [200, 200],
   miningPools: [200, 200],
   miningPool: [200, 200],
   miningDifficulty: [200, 200],

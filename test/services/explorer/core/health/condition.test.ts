@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { REGTEST } from '../../../../../pipelines/chain/networks.js'
 import { NodeUnavailable } from '../../../../../pipelines/node/errors.js'
 import { ConditionWatch, type Trouble } from '../../../../../services/explorer/core/health/condition.js'
+import { healthOf } from '../../../../../services/explorer/core/health/health.js'
 import { NO_CHAIN, State } from '../../../../../services/explorer/core/state/state.js'
 import { until } from '../../../../harness/until.js'
 
@@ -44,6 +45,16 @@ describe('the trouble of an explorer', () => {
 
   it('is none while the index equals the node', () => {
     expect(trouble()).toBeUndefined()
+  })
+
+  it('is in /health', () => {
+    const health = (): unknown => {
+      const parts = { state, database, audit: audit.result }
+      return healthOf({ ...parts, condition: watch.condition() }, 0).trouble
+    }
+    expect(health()).toBeUndefined()
+    stall()
+    expect(health()).toBe('source')
   })
 
   it('is the start before the state is loaded', () => {

@@ -96,6 +96,27 @@ describe('the exposure of a chain with Dilithium signatures', () => {
       height: chain.tip.height,
       ...texts,
     })
+    const [newest, before = newest] = (await body('/stats/value/history')).items
+    expect(newest).toEqual({
+      date: expect.any(String),
+      height: chain.tip.height,
+      types: now.types.map(({ script_type, value, exposed, protected: safe }: Record<string, string>) => ({
+        script_type,
+        value,
+        exposed,
+        protected: safe,
+      })),
+    })
+    // An earlier day has the figures of its last block.
+    const earlier = new NaiveExposure(hasSpentDilithium)
+    for (const block of (await nodeBlocks()).filter(({ height }) => height <= before.height))
+      earlier.push(block)
+    for (const { script_type, value, exposed, protected: safe } of before.types) {
+      const expected = earlier.figuresOf(script_type)
+      expect([value, exposed, safe], script_type).toEqual(
+        [expected.value, expected.exposed, expected.protected].map(String),
+      )
+    }
     const protections = new Set<string>()
     for (const [address, script] of addresses) {
       const { protection, ...summary } = await body(`/address/${address}`)

@@ -1,7 +1,8 @@
 import { html, type Html, type Part } from '../../../../../design/html.js'
 import { FUTURE_BLOCKS } from '../../../../core/forecast/futures.js'
 import { CHANCES } from '../../../../core/reads/fees/forecast-shapes.js'
-import { confirmationForecast } from '../../../../core/reads/fees/forecasts.js'
+import { confirmationForecast, likelyRates } from '../../../../core/reads/fees/forecasts.js'
+import { networkIn } from '../../../../core/reads/read.js'
 import { accelerationOf } from '../../../../core/reads/mempool/acceleration.js'
 import type { ConfirmationForecast, Transaction, TransactionPackage } from '../../../../core/reads/shapes.js'
 import { MAX_PROJECTED_BLOCKS } from '../../../../core/state/projections.js'
@@ -20,7 +21,8 @@ export async function confirmation(
 ): Promise<Html> {
   const { t, at } = context
   const childVsize = tx.is_dilithium ? tx.vsize : CHILD_VSIZE
-  const acceleration = await accelerationOf(related, context, childVsize)
+  const { nextBlock } = await likelyRates(context, networkIn(context))
+  const acceleration = await accelerationOf(related, context, childVsize, nextBlock)
   const paying = (fee: bigint, vsize: number): Html => amountAndRate(context, fee, vsize)
   const forecast = await context.read(confirmationForecast, { feeRate: related.effective_fee_rate })
   const rows: [string, Part][] = [

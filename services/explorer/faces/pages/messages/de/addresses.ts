@@ -21,6 +21,7 @@ export const addresses: typeof english = {
     otherHint: 'Beide Schreibweisen bezeichnen dieselbe Adresse.',
     history: 'Verlauf',
     utxos: 'Nicht ausgegebene Ausgänge',
+    balanceByBlock: 'Guthaben nach Block',
     balanceOverTime: 'Guthaben im Lauf der Zeit',
     qr: 'QR-Code der Adresse',
     protected: 'Ausgaben brauchen eine Dilithium-Signatur',

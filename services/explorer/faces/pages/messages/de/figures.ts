@@ -24,6 +24,8 @@ export const figures: typeof english = {
     ofBlocks: (blocks) => `über ${blocks} Blöcke`,
     nextChange: 'Nächste Änderung der Schwierigkeit',
     previousChange: 'Letzte Änderung der Schwierigkeit',
+    halving: 'Nächste Halbierung',
+    subsidyAfter: 'Blockprämie dann',
     inBlocks: (blocks) => `in ${n(blocks, 'Block', 'Blöcken')}`,
     eachBlock: 'ändert sich mit jedem Block',
     never: 'ändert sich nie',
@@ -56,7 +58,8 @@ export const figures: typeof english = {
     exposureAboutPlain:
       'Ein Computer, der private Schlüssel aus öffentlichen berechnet, könnte offene Münzen nehmen: Ihr öffentlicher Schlüssel steht in der Kette, im Skript selbst (P2PK, bloßes Multisig, P2TR) oder weil von ihrer Adresse schon etwas ausgegeben wurde. Verborgene Münzen zeigen ihn erst beim Ausgeben. Anderswo bekannte Schlüssel zählen nicht.',
     exposureOverTime: 'Offene Münzen im Lauf der Zeit',
-    percentExposed: '% aller Münzen',
+    valuesOverTime: 'Wert nach Art des Skripts im Lauf der Zeit',
+    otherTypes: 'Andere Arten',
     values: 'Wert nach Art des Skripts',
     outputs: 'Nicht ausgegebene Ausgänge',
     scriptType: 'Art des Skripts',

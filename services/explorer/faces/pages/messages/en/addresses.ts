@@ -19,6 +19,7 @@ export const addresses = {
     otherHint: 'Both spellings name the same address.',
     history: 'History',
     utxos: 'Unspent outputs',
+    balanceByBlock: 'Balance by block',
     balanceOverTime: 'Balance over time',
     qr: 'QR code of the address',
     protected: 'Spends need a Dilithium signature',

@@ -23,6 +23,8 @@ export const figures = {
     ofBlocks: (blocks: string) => `over ${blocks} blocks`,
     nextChange: 'Next change of difficulty',
     previousChange: 'Previous change of difficulty',
+    halving: 'Next halving',
+    subsidyAfter: 'subsidy then',
     inBlocks: (blocks: string) => `in ${n(blocks, 'block', 'blocks')}`,
     eachBlock: 'changes with every block',
     never: 'never changes',
@@ -55,7 +57,8 @@ export const figures = {
     exposureAboutPlain:
       'A computer that derives private keys from public ones could take exposed coins: the chain shows their public key, in the script itself (P2PK, bare multisig, P2TR) or because their address has been spent from. Hidden coins reveal the key when they are spent. Keys that are known from elsewhere do not count.',
     exposureOverTime: 'Exposed coins over time',
-    percentExposed: '% of all coins',
+    valuesOverTime: 'Value by script type over time',
+    otherTypes: 'Other types',
     values: 'Value by script type',
     outputs: 'Unspent outputs',
     scriptType: 'Script type',
