@@ -209,9 +209,12 @@ export class PageFigures {
   async ofChain(): Promise<void> {
     const supply = await this.#api('/stats/supply')
     const rich = await this.#api('/stats/richlist?limit=50')
+    const [{ hash }] = (await this.#api('/blocks?limit=1')).items
+    const { subsidy } = await this.#api(`/block/${hash}/stats`)
+    const halved = String(BigInt(subsidy) / 2n)
     await this.#compare('/supply', {
       amounts: [
-        ['.stats', [supply.circulatingSupply, supply.maxSupply]],
+        ['.stats', [supply.circulatingSupply, supply.maxSupply, halved]],
         ['tbody tr[id^=a-]', rich.items.map(({ balance }: { balance: string }) => balance)],
       ],
     })
