@@ -57,6 +57,20 @@ export class ChainView {
     )
   }
 
+  /**
+   * Returns the view of the chain up to one of its blocks.
+   * @param tip the block, whose height is at most that of the tip.
+   */
+  upTo(tip: BlockId): ChainView {
+    const { height } = tip
+    const finalHeight = Math.min(this.head.finalHeight, height)
+    return new ChainView(
+      { ...this.head, tipHeight: height, tipHash: tip.hash, finalHeight },
+      new Map([...this.#tail].filter(([at]) => at <= height)),
+      new Map([...this.#stale].filter(([, at]) => at <= height)),
+    )
+  }
+
   #filter(key: string, make: () => string): string {
     let filter = this.#filters.get(key)
     if (filter === undefined) this.#filters.set(key, (filter = make()))

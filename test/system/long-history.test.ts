@@ -123,6 +123,26 @@ describe('an address with 200,000 transactions', () => {
       expect(await rowsRead(ADDRESS + path), path).toBeLessThan(PAGE_ROWS)
   })
 
+  it('answers as of an early block from a few rows', async () => {
+    const height = 30_001
+    const path = `${ADDRESS}?at=${String(height)}`
+    expect(await rowsRead(path)).toBeLessThan(PAGE_ROWS)
+    const txs = 4 * (height + 1)
+    const { body, headers } = await get(path)
+    expect(body).toMatchObject({ tx_count: txs, balance: String(txs * 1000), unspent_count: txs })
+    expect([headers.get('x-chain-height'), headers.get('x-chain-tip')]).toEqual([
+      String(height),
+      hashAt(height),
+    ])
+    expect((await get(`${ADDRESS}?at=0`)).body.tx_count).toBe(4)
+    const history = `${ADDRESS}/txs?limit=99&at=${String(height)}`
+    expect(await rowsRead(history)).toBeLessThan(PAGE_ROWS)
+    expect((await get(history)).body).toMatchObject({ total: txs, items: { 0: { block_height: height } } })
+    const unspent = `${ADDRESS}/utxos?limit=500&at=${String(height)}`
+    expect(await rowsRead(unspent)).toBeLessThan(1.5 * PAGE_ROWS)
+    expect((await get(unspent)).body).toMatchObject({ total: txs, items: { 0: { block_height: height } } })
+  })
+
   it('answers the first and the last of its unspent outputs', async () => {
     const { body } = await get(`${ADDRESS}/utxos?limit=500`)
     expect(body.total).toBe(TXS)

@@ -7,7 +7,8 @@ import { type Simnode, startSimnode } from '../../services/simnode/node.js'
 import { buildChain, forkAt, type SimChain } from '../../services/simnode/chain/sim-chain.js'
 import type { SimTx } from '../../services/simnode/chain/sim-tx.js'
 import { expectSameRows } from '../harness/clean-index.js'
-import { Pipeline } from '../harness/pipeline.js'
+import { type Answer, Pipeline } from '../harness/pipeline.js'
+import { until } from '../harness/until.js'
 import { IS_WHOLE } from '../harness/whole.js'
 
 const COIN = 100_000_000n
@@ -111,6 +112,25 @@ class World {
     await this.pipeline.close()
     await this.node.close()
   }
+}
+
+/** The fields that depend on the index and the clock, not on the chain. */
+const OF_NOW = new Set([
+  'hashrate',
+  'indexerStatus',
+  'nodeHeight',
+  'nodeHeaders',
+  'tipMatch',
+  'lastReconciledAt',
+])
+
+/** Returns the parts of an answer that the chain determines. */
+function comparable(answer: Answer | undefined): unknown {
+  return JSON.parse(
+    JSON.stringify({ ...answer, headers: undefined }, (name, value: unknown) =>
+      OF_NOW.has(name) ? null : value,
+    ),
+  )
 }
 
 describe('reorganisations', () => {
@@ -304,6 +324,70 @@ describe('reorganisations', () => {
     await (IS_WHOLE ? world.agree() : world.follow())
     chain.mine({ txs: [payment(chain, 2)] })
     await world.agree()
+  })
+
+  it('change no answer as of a block that stays on the chain', async () => {
+    const chain = buildChain({ seed: 'past', blocks: 24 })
+    const double = payment(chain, 3)
+    chain.mine({ txs: [double] })
+    world = await World.of(chain)
+    const { pipeline } = world
+    await world.follow()
+    const noon = chain.tip.time + 43_200
+    const fork = forkAt(chain, 23)
+    fork.mine({ txs: [payment(chain, 4)] }, { time: noon }, { txs: [double], time: noon - 60 })
+    fork.activate()
+    await world.follow()
+    const scripts = [...new NaiveState(chain).scripts()].slice(-2)
+    const addresses = scripts.flatMap((script) => addressOf(Buffer.from(script, 'hex'), REGTEST) ?? [])
+    const paths = [
+      ...addresses.flatMap((address) =>
+        ['', '/txs', '/txs?sort=asc&limit=3', '/utxos', '/utxos?mempool=true', '/balance-history'].map(
+          (path) => `/address/${address}${path}`,
+        ),
+      ),
+      ...['', '/status', '/outspends'].map((path) => `/tx/${double.txid}${path}`),
+      ...['/block/3/txs?limit=3', '/block/26', '/block/28', '/blocks?limit=4'],
+      ...['/stats/supply', '/stats/summary', '/stats/richlist', '/stats/value', '/stats/exposure'],
+      ...['/stats/daily', '/stats/dilithium', '/stats/dilithium/history', '/stats/exposure/history'],
+    ]
+    const answers = (path: (path: string) => string): Promise<Answer[]> =>
+      Promise.all(
+        paths.map((each) =>
+          // On a busy machine an answer may take too long.
+          until('an answer', async () => {
+            const answer = await pipeline.get(path(each))
+            return answer.status !== 503 && answer
+          }),
+        ),
+      )
+    const then: { readonly height: number; readonly answers: Answer[] }[] = []
+    // The blocks of a day are not in the order of their times, and the last ones are of another day.
+    for (const time of [noon + 30_000, noon + 100, noon + 60_000, noon + 50_000]) {
+      chain.mine({ txs: [payment(chain, 5 + then.length)], time })
+      await world.follow()
+      then.push({ height: chain.tip.height, answers: await answers((path) => path) })
+    }
+    // The last block is replaced, and its transaction waits in the mempool.
+    const end = forkAt(chain, chain.tip.height - 1)
+    end.mine({}, {})
+    end.activate()
+    await world.follow()
+    const replaced = then.pop()
+    for (const { height, answers: expected } of then) {
+      const past = await answers((path) => `${path}${path.includes('?') ? '&' : '?'}at=${String(height)}`)
+      for (const [index, path] of paths.entries())
+        expect(comparable(past[index]), `${path} as of ${String(height)}`).toEqual(
+          comparable(expected[index]),
+        )
+    }
+    const tip = `/stats/supply?at=${String(replaced?.height)}`
+    expect((await pipeline.get(tip)).tip).not.toBe(replaced?.answers[0]?.tip)
+    expect(await pipeline.get('/stats/supply?at=999')).toMatchObject({
+      status: 404,
+      height: chain.tip.height,
+    })
+    expect((await pipeline.get('/stats/supply?at=-1')).status).toBe(400)
   })
 
   it('leave height 0 alone served properly', async () => {

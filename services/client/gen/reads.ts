@@ -1666,6 +1666,8 @@ export interface Reads {
       limit?: number
       /** Continues the list after the page whose `next_cursor` this is; `page` is then ignored: the next_cursor of a page of this list. */
       cursor?: string
+      /** Height of a block of the chain, as of which to answer, without the mempool; by default the newest: an integer from 0 to 2147483647. */
+      at?: number
     }
     answer: {
       /** In the order of the read. */
@@ -1687,6 +1689,8 @@ export interface Reads {
     arguments: {
       /** Height or hash of the block: a block height or a hash of 64 hexadecimal characters. */
       heightOrHash: string
+      /** Height of a block of the chain, as of which to answer, without the mempool; by default the newest: an integer from 0 to 2147483647. */
+      at?: number
     }
     answer: Block
   }
@@ -1701,6 +1705,8 @@ export interface Reads {
       limit?: number
       /** Whether inputs include script_sig and witness: true or false; default: false. */
       witness?: boolean
+      /** Height of a block of the chain, as of which to answer, without the mempool; by default the newest: an integer from 0 to 2147483647. */
+      at?: number
     }
     answer: {
       /** In the order of the read. */
@@ -1744,6 +1750,8 @@ export interface Reads {
     arguments: {
       /** Txid of the transaction: 64 hexadecimal characters. */
       txid: string
+      /** Height of a block of the chain, as of which to answer, without the mempool; by default the newest: an integer from 0 to 2147483647. */
+      at?: number
     }
     answer: Transaction
   }
@@ -1760,6 +1768,8 @@ export interface Reads {
     arguments: {
       /** Txid of the transaction: 64 hexadecimal characters. */
       txid: string
+      /** Height of a block of the chain, as of which to answer, without the mempool; by default the newest: an integer from 0 to 2147483647. */
+      at?: number
     }
     answer: TransactionStatus
   }
@@ -1768,6 +1778,8 @@ export interface Reads {
     arguments: {
       /** Txid of the transaction: 64 hexadecimal characters. */
       txid: string
+      /** Height of a block of the chain, as of which to answer, without the mempool; by default the newest: an integer from 0 to 2147483647. */
+      at?: number
     }
     answer: Outspends
   }
@@ -1831,6 +1843,8 @@ export interface Reads {
     arguments: {
       /** The address; or in hexadecimal a script hash of the Electrum protocol, a public key, whose P2PK script is meant, or a script: a well-formed address of this chain, a script hash, a public key or a script. */
       address: string
+      /** Height of a block of the chain, as of which to answer, without the mempool; by default the newest: an integer from 0 to 2147483647. */
+      at?: number
     }
     answer: AddressSummary
   }
@@ -1839,6 +1853,8 @@ export interface Reads {
     arguments: {
       /** The addresses, or scripts as in /address/:address: a list of 1 to 1000 addresses. */
       addresses: string[]
+      /** Height of a block of the chain, as of which to answer, without the mempool; by default the newest: an integer from 0 to 2147483647. */
+      at?: number
     }
     answer: {
       /** One for each address, in their order. */
@@ -1858,6 +1874,8 @@ export interface Reads {
       sort?: 'asc' | 'desc'
       /** Continues the list after the page whose `next_cursor` this is; `page` is then ignored: the next_cursor of a page of this list. */
       cursor?: string
+      /** Height of a block of the chain, as of which to answer, without the mempool; by default the newest: an integer from 0 to 2147483647. */
+      at?: number
     }
     answer: {
       /** In the order of the read. */
@@ -1883,6 +1901,8 @@ export interface Reads {
       offset?: number
       /** Whether to add the outputs of unconfirmed transactions, and to leave out those that they spend: true or false; default: false. */
       mempool?: boolean
+      /** Height of a block of the chain, as of which to answer, without the mempool; by default the newest: an integer from 0 to 2147483647. */
+      at?: number
     }
     answer: {
       /** In the order of the read. */
@@ -1916,6 +1936,8 @@ export interface Reads {
       to?: string
       /** Maximum number of items: an integer from 1 to 365; default: 30. */
       limit?: number
+      /** Height of a block of the chain, as of which to answer, without the mempool; by default the newest: an integer from 0 to 2147483647. */
+      at?: number
     }
     answer: {
       /** In the order of the read. */
@@ -1933,6 +1955,8 @@ export interface Reads {
       type?: 'p2pkh' | 'p2sh_p2wpkh' | 'p2wpkh' | 'p2tr'
       /** Number of unused scripts in a row after which a branch ends: an integer from 1 to 200; default: 20. */
       gap_limit?: number
+      /** Height of a block of the chain, as of which to answer, without the mempool; by default the newest: an integer from 0 to 2147483647. */
+      at?: number
     }
     answer: Wallet
   }
@@ -1945,6 +1969,8 @@ export interface Reads {
       type?: 'p2pkh' | 'p2sh_p2wpkh' | 'p2wpkh' | 'p2tr'
       /** Number of unused scripts in a row after which a branch ends: an integer from 1 to 200; default: 20. */
       gap_limit?: number
+      /** Height of a block of the chain, as of which to answer, without the mempool; by default the newest: an integer from 0 to 2147483647. */
+      at?: number
       /** Maximum number of items: an integer from 1 to 500; default: 100. */
       limit?: number
       /** Items to skip: an integer from 0 to 9007199254740991; default: 0. */
@@ -1970,6 +1996,8 @@ export interface Reads {
       type?: 'p2pkh' | 'p2sh_p2wpkh' | 'p2wpkh' | 'p2tr'
       /** Number of unused scripts in a row after which a branch ends: an integer from 1 to 200; default: 20. */
       gap_limit?: number
+      /** Height of a block of the chain, as of which to answer, without the mempool; by default the newest: an integer from 0 to 2147483647. */
+      at?: number
       /** Number of the page, from 1: an integer from 1 to 9007199254740991; default: 1. */
       page?: number
       /** Maximum number of items: an integer from 1 to 500; default: 25. */
@@ -1999,6 +2027,8 @@ export interface Reads {
       type?: 'p2pkh' | 'p2sh_p2wpkh' | 'p2wpkh' | 'p2tr'
       /** Number of unused scripts in a row after which a branch ends: an integer from 1 to 200; default: 20. */
       gap_limit?: number
+      /** Height of a block of the chain, as of which to answer, without the mempool; by default the newest: an integer from 0 to 2147483647. */
+      at?: number
       /** Maximum number of items: an integer from 1 to 500; default: 100. */
       limit?: number
       /** Items to skip: an integer from 0 to 9007199254740991; default: 0. */
@@ -2016,9 +2046,21 @@ export interface Reads {
     }
   }
   /** The state of chain, mempool and index. */
-  statsSummary: { arguments: object; answer: StatsSummary }
+  statsSummary: {
+    arguments: {
+      /** Height of a block of the chain, as of which to answer, without the mempool; by default the newest: an integer from 0 to 2147483647. */
+      at?: number
+    }
+    answer: StatsSummary
+  }
   /** The circulating and the maximum supply. */
-  supply: { arguments: object; answer: Supply }
+  supply: {
+    arguments: {
+      /** Height of a block of the chain, as of which to answer, without the mempool; by default the newest: an integer from 0 to 2147483647. */
+      at?: number
+    }
+    answer: Supply
+  }
   /** Addresses by balance, highest first. */
   richList: {
     arguments: {
@@ -2026,6 +2068,8 @@ export interface Reads {
       page?: number
       /** Maximum number of items: an integer from 1 to 500; default: 100. */
       limit?: number
+      /** Height of a block of the chain, as of which to answer, without the mempool; by default the newest: an integer from 0 to 2147483647. */
+      at?: number
     }
     answer: {
       /** In the order of the read. */
@@ -2047,6 +2091,8 @@ export interface Reads {
       to?: string
       /** Maximum number of items: an integer from 1 to 365; default: 30. */
       limit?: number
+      /** Height of a block of the chain, as of which to answer, without the mempool; by default the newest: an integer from 0 to 2147483647. */
+      at?: number
     }
     answer: {
       /** In the order of the read. */
@@ -2056,7 +2102,13 @@ export interface Reads {
     }
   }
   /** The adoption of Dilithium. */
-  dilithiumStats: { arguments: object; answer: DilithiumStats }
+  dilithiumStats: {
+    arguments: {
+      /** Height of a block of the chain, as of which to answer, without the mempool; by default the newest: an integer from 0 to 2147483647. */
+      at?: number
+    }
+    answer: DilithiumStats
+  }
   /** The adoption of Dilithium at the end of each UTC day, newest first. */
   dilithiumHistory: {
     arguments: {
@@ -2066,6 +2118,8 @@ export interface Reads {
       to?: string
       /** Maximum number of items: an integer from 1 to 365; default: 30. */
       limit?: number
+      /** Height of a block of the chain, as of which to answer, without the mempool; by default the newest: an integer from 0 to 2147483647. */
+      at?: number
     }
     answer: {
       /** In the order of the read. */
@@ -2079,6 +2133,8 @@ export interface Reads {
     arguments: {
       /** Maximum number of items: an integer from 1 to 20; default: 20. */
       limit?: number
+      /** Height of a block of the chain, as of which to answer, without the mempool; by default the newest: an integer from 0 to 2147483647. */
+      at?: number
     }
     answer: {
       /** In the order of the read. */
@@ -2105,7 +2161,13 @@ export interface Reads {
     }
   }
   /** The coins that a computer could take that derives private keys from public ones, because the chain shows a public key: by P2PK, bare multisig and P2TR scripts, or by an earlier spend. Keys that other scripts, unconfirmed transactions or anything but the chain reveal do not count. */
-  exposure: { arguments: object; answer: Exposure }
+  exposure: {
+    arguments: {
+      /** Height of a block of the chain, as of which to answer, without the mempool; by default the newest: an integer from 0 to 2147483647. */
+      at?: number
+    }
+    answer: Exposure
+  }
   /** The coins whose public key the chain shows, at the end of each UTC day, newest first. */
   exposureHistory: {
     arguments: {
@@ -2115,6 +2177,8 @@ export interface Reads {
       to?: string
       /** Maximum number of items: an integer from 1 to 365; default: 30. */
       limit?: number
+      /** Height of a block of the chain, as of which to answer, without the mempool; by default the newest: an integer from 0 to 2147483647. */
+      at?: number
     }
     answer: {
       /** In the order of the read. */

@@ -84,7 +84,7 @@ export type Headers = readonly (readonly [string, string])[]
 export const joined = (headers: Headers): Headers[number] =>
   headers.reduce(([first, lines], [name, value]) => [first, `${lines}\r\n${name}: ${value}`])
 
-export const chainHeaders = ({ height, tipHash }: ChainState) =>
+export const chainHeaders = ({ height, tipHash }: Pick<ChainState, 'height' | 'tipHash'>) =>
   [
     ['x-chain-height', String(height)],
     ['x-chain-tip', tipHash],

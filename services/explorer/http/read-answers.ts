@@ -32,15 +32,15 @@ const VARY = 'accept-encoding, x-min-chain-height'
 
 /** The headers that identify a state, as one value with line breaks after the name of the first. */
 interface StateHeaders {
-  readonly chain: ChainState
+  readonly chain: Pick<ChainState, 'height' | 'tipHash'>
   readonly changing: Headers[number]
   readonly final: Headers[number]
   readonly private: Headers[number]
 }
 
-/** An answer from the cache, as of a state. */
+/** An answer from the cache, and the state in which it was prepared. */
 interface Prepared {
-  readonly headers: StateHeaders
+  readonly present: StateHeaders
   readonly answer: Answer
 }
 
@@ -107,10 +107,11 @@ export class ReadAnswers {
 
   #answerWith(representation: Representation, cached: CachedAnswer, chain: ChainState): Answer {
     if (this.#stateHeaders?.chain !== chain) this.#stateHeaders = stateHeaders(chain)
-    const headers = this.#stateHeaders
+    const present = this.#stateHeaders
     const before = representation.prepared as Prepared | undefined
-    if (before?.headers === headers) return before.answer
-    const { path, finalFrom } = cached
+    if (before?.present === present) return before.answer
+    const { path, finalFrom, past } = cached
+    const headers = past === undefined ? present : stateHeaders(past)
     const media = mediaOf(cached)
     const isFinal = finalFrom <= (chain.view?.head.finalHeight ?? -1)
     const answer: Answer = {
@@ -123,7 +124,7 @@ export class ReadAnswers {
       body: representation.body,
       ...policyOf(cached),
     }
-    representation.prepared = { headers, answer } satisfies Prepared
+    representation.prepared = { present, answer } satisfies Prepared
     return answer
   }
 
@@ -162,7 +163,7 @@ function outsideAnswer(answer: CachedAnswer): Answer {
 }
 
 /** Returns the headers of a state for its answers. */
-function stateHeaders(chain: ChainState): StateHeaders {
+function stateHeaders(chain: StateHeaders['chain']): StateHeaders {
   const of = (cacheControl: string) => joined([...chainHeaders(chain), ['cache-control', cacheControl]])
   return { chain, changing: of('no-cache'), final: of(FINAL), private: of('no-store') }
 }

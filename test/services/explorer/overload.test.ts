@@ -198,7 +198,7 @@ describe('more clients than the database keeps up with', () => {
         async resolve({ tables: own }, { txid }) {
           const script = txid.slice(-40)
           await Promise.all([own.lastRows(script, 10), own.unspentLists.get(script), own.outputs.get(script)])
-          await own.endsOfScript(script, () => true, '1')
+          await own.endsOfScript(script, () => true)
           throw new NotFound('none')
         },
       }),

@@ -1,4 +1,5 @@
 import { type Coding, compress } from '../../../compression.js'
+import type { PastState } from '../reads/validity.js'
 import type { Encoded, Encoding } from './encoding.js'
 
 /** The bytes of an answer in one content coding. */
@@ -26,6 +27,8 @@ export interface AnswerFacts {
   readonly media?: Encoding['media'] | undefined
   /** True if it must not be kept, except by the client. */
   readonly isPrivate?: boolean | undefined
+  /** The block as of which it describes the chain. Not set: the newest one of each state in which it is valid. */
+  readonly past?: PastState | undefined
 }
 
 /** A successful answer in one encoding. */
@@ -36,12 +39,13 @@ export class CachedAnswer implements AnswerFacts {
   readonly finalFrom: number
   readonly media: Encoding['media'] | undefined
   readonly isPrivate: boolean
+  readonly past: PastState | undefined
   readonly #coded: Partial<Record<Coding, Representation>> = {}
   readonly #compressing: Partial<Record<Coding, Promise<Representation>>> = {}
 
   constructor(
     { body, etag }: Encoded,
-    { path, emptyFrom, finalFrom, media, isPrivate = false }: AnswerFacts,
+    { path, emptyFrom, finalFrom, media, isPrivate = false, past }: AnswerFacts,
   ) {
     this.path = path
     this.identity = new Representation(undefined, body, etag)
@@ -49,6 +53,7 @@ export class CachedAnswer implements AnswerFacts {
     this.finalFrom = finalFrom
     this.media = media
     this.isPrivate = isPrivate
+    this.past = past
   }
 
   get body(): Buffer {

@@ -25,9 +25,8 @@ import type { CancelSignal } from '../tables/cancellation.js'
 import { Forecasts } from '../forecast/forecasts.js'
 import type { HistoryTables } from '../mempool/history-tables.js'
 import type { Tables } from '../tables/tables.js'
-import type { Freshness } from '../reads/read.js'
 import { Validity } from '../reads/validity.js'
-import { AnswerCache, type Dependence } from './answer-cache.js'
+import { AnswerCache } from './answer-cache.js'
 import { CachedAnswer, type Representation } from './cached-answer.js'
 import type { Coding } from '../../../compression.js'
 import { type Encoding, JSON_ENCODING } from './encoding.js'
@@ -39,6 +38,8 @@ import {
   OVERLOADED,
   UNAUTHORIZED,
 } from './failure.js'
+import { dependenceOf, finalFromOf } from './dependence.js'
+import { resolveRead } from './past.js'
 import { RequestLimit } from './request-limit.js'
 import { type OnDisconnect, SharedAnswer } from './shared-answer.js'
 import { type Syncing, syncing, syncingProgress } from './syncing.js'
@@ -415,7 +416,7 @@ export class Reader {
   async #outside(read: Read, args: Arguments, { encoding, onDisconnect }: ReadRequest): Promise<Success> {
     const make = async (signal: CancelSignal): Promise<CachedAnswer> => {
       const context = this.#context(signal, new Validity(), this.#sizeOf(signal))
-      const value = await read.resolve(context, args as never)
+      const value = await resolveRead(read, context, args)
       return new CachedAnswer(encoding.encode(value), {
         path: read.path,
         finalFrom: Number.POSITIVE_INFINITY,
@@ -464,21 +465,26 @@ export class Reader {
     const { result, context, clock } = await this.#atOneState(
       signal,
       (...of) => this.#context(...of),
-      async (sources): Promise<unknown> => read.resolve(sources, args as never),
+      (sources): Promise<unknown> => resolveRead(read, sources, args),
       size,
     )
     const { chain, validity } = context
-    if (result.status === 'rejected') return absence(result.reason, chain, this.#parts.state.node)
+    const { past } = validity
+    if (result.status === 'rejected')
+      return absence(result.reason, { ...chain, ...past }, this.#parts.state.node, past !== undefined)
     const value = result.value
     const emptyFrom =
-      value instanceof WrittenAnswer ? undefined : read.emptyFrom?.(args as never, value as never)
-    const finalFrom = read.fresh === 'objects' ? validity.finalHeight : Number.POSITIVE_INFINITY
+      value instanceof WrittenAnswer || past !== undefined
+        ? undefined
+        : read.emptyFrom?.(args as never, value as never)
+    const finalFrom = finalFromOf(read.fresh, validity)
     const answer = new CachedAnswer(encoding.encode(value), {
       path: read.path,
       emptyFrom,
       finalFrom,
       media: encoding.media,
       isPrivate: read.isPrivate,
+      past,
     })
     const dependence = read.isPrivate === true ? undefined : dependenceOf(read.fresh, validity)
     this.#followDefinitions()
@@ -529,7 +535,7 @@ export class Reader {
         return JSON.parse(body.toString())
       }
     }
-    const value: unknown = await read.resolve(context, args as never)
+    const value: unknown = await resolveRead(read, context, args)
     return value instanceof WrittenAnswer ? value.parse() : value
   }
 }
@@ -551,26 +557,20 @@ function keyOf(read: Read, args: Arguments, encoding: Encoding): string {
   return key
 }
 
-/** Returns what an answer depends on, besides the definitions; undefined if it is not kept. */
-function dependenceOf(fresh: Freshness, { objects, untilMs }: Validity): Dependence | undefined {
-  if (fresh === 'outside' || (fresh === 'live' && untilMs === undefined)) return undefined
-  return { on: dependencesOf(fresh, objects), untilMs: untilMs ?? Number.POSITIVE_INFINITY }
-}
-
-function dependencesOf(fresh: Freshness, objects: ReadonlySet<string>): readonly string[] {
-  if (fresh === 'head') return ['head']
-  if (fresh === 'live') return ['head', 'mempool', 'heartbeat']
-  // A read that recorded no object depends on all.
-  return fresh === 'objects' && objects.size > 0 ? [...objects] : ['head', 'mempool']
-}
-
 /** Returns the failure of a read that found nothing, or whose data is not built yet. @throws any other error. */
-function absence(error: unknown, chain: ChainState, node: NodeProgress | undefined): Failure {
+function absence(error: unknown, chain: ChainState, node: NodeProgress | undefined, isPast = false): Failure {
   if (error instanceof NotBuiltYet) return syncingFailure(syncingProgress(chain, node), chain)
   if (error instanceof CursorOutdated) return { code: error.code, message: error.message, chain }
   if (error instanceof NotFound) {
     const { code, message, from, details } = error
-    return { code, message, from, chain, ...(details === undefined ? {} : { details }) }
+    // Blocks yet to come change nothing as of an earlier one.
+    return {
+      code,
+      message,
+      ...(isPast ? {} : { from }),
+      chain,
+      ...(details === undefined ? {} : { details }),
+    }
   }
   throw error
 }

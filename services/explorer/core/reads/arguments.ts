@@ -2,6 +2,8 @@ import { OptionalKind, type TArray, Type, type TSchema } from '@sinclair/typebox
 import { dayOfDate } from '../../../../pipelines/chain/time.js'
 import { type Arguments, BadArgument } from './read.js'
 
+/** The largest height that all transports represent. */
+const MAX_HEIGHT = 2 ** 31 - 1
 /** The largest integer that a JavaScript number represents exactly. */
 const MOST = Number.MAX_SAFE_INTEGER
 
@@ -36,6 +38,15 @@ export const address = Type.String({
     'the address; or in hexadecimal a script hash of the Electrum protocol, a public key, whose P2PK script is meant, or a script',
   allowed: 'a well-formed address of this chain, a script hash, a public key or a script',
 })
+/** The argument of the reads that answer as of any block of the chain. */
+export const at = Type.Optional(
+  Type.Integer({
+    minimum: 0,
+    maximum: MAX_HEIGHT,
+    description:
+      'height of a block of the chain, as of which to answer, without the mempool; by default the newest',
+  }),
+)
 export const witness = Type.Boolean({
   default: false,
   description: 'whether inputs include script_sig and witness',

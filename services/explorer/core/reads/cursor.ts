@@ -29,9 +29,12 @@ export class CursorOutdated extends coded('HW_CURSOR_OUTDATED') {
 
 /**
  * Checks that the newest block of which earlier pages contain an item is still on the chain.
- * @throws CursorOutdated if a reorganisation has removed it; NotBuiltYet if this index has not reached it.
+ * @throws CursorOutdated if a reorganisation has removed it; NotBuiltYet if this index has not reached it; BadArgument if it is above the block
+ * as of which the list is read.
  */
-export function assertOnChain({ blocks, height }: ChainState, at: number, tag: number): void {
+export function assertOnChain({ blocks, height, present }: ChainState, at: number, tag: number): void {
+  // Of a page as of a later state: the list does not have its items.
+  if (at > height && present !== undefined) throw badArgument('cursor', cursor)
   if (at > height) throw new NotBuiltYet('the index has not reached the block of the cursor')
   if (!blocks.has(at, tag)) throw new CursorOutdated()
 }

@@ -157,6 +157,9 @@ export function declareRead<A extends Arguments, S extends TSchema>(
 /** The height `from` of objects that no block can add. */
 export const NEVER = Number.POSITIVE_INFINITY
 
+/** The error text of a block that does not exist, and of a read as of such a block. */
+export const NO_BLOCK = 'Block not found'
+
 type NotFoundCode = 'HW_NOT_FOUND' | 'HW_ADDRESS_NOT_FOUND'
 
 /** Thrown by a resolver for a missing object: 404, or 503 if the index may not have reached its block yet. */

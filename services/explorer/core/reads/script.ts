@@ -176,7 +176,7 @@ export async function endsOfScript(
   hash: string,
 ): Promise<[first: ScriptRow | undefined, last: ScriptRow | undefined]> {
   if (view === undefined) return [undefined, undefined]
-  return tables.endsOfScript(hash, (row) => blocks.has(row.height, row.blockTag), view.tagFilter())
+  return tables.endsOfScript(hash, (row) => blocks.has(row.height, row.blockTag))
 }
 
 /**
@@ -188,7 +188,7 @@ export async function lastRowsOfScript(
   hash: string,
 ): Promise<readonly ScriptRow[]> {
   if (view === undefined) return []
-  return tables.endRowsOfScript(hash, (row) => blocks.has(row.height, row.blockTag), view.tagFilter())
+  return tables.endRowsOfScript(hash, (row) => blocks.has(row.height, row.blockTag))
 }
 
 /** Returns the last transactions of a script in the chain, at least one unless it has none, newest first, each once. */
@@ -206,7 +206,7 @@ export async function endOfScript(
   const read = await tables.lastRows(hash, rows + LAST_ROWS)
   const end = byOrdinal(read.filter(visible))
   if (end.size > 0 || read.length < rows + LAST_ROWS) return [...end.values()]
-  const last = await tables.lastVisibleOfScript(hash, visible, view.tagFilter())
+  const last = await tables.lastVisibleOfScript(hash, visible)
   return last === undefined ? [] : [last]
 }
 

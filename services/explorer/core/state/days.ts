@@ -63,6 +63,11 @@ export function grownDays(before: Days, blocks: readonly BlockRow[]): Days {
   return sorted([...days.values()])
 }
 
+/** Returns the days of a view from a day on, newest first. */
+export async function daysFrom(tables: Queries, view: ChainView, first: number): Promise<Days> {
+  return sorted(await daysBetween(tables, view, first * DAY_SECONDS, 0xffff_ffff))
+}
+
 const emptyDay = (day: number): Day => ({
   day,
   blocks: 0,

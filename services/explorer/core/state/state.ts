@@ -37,6 +37,8 @@ export interface ChainState {
   readonly blocks: CanonicalBlocks
   readonly recent: RecentBlocks
   readonly days: Days
+  /** The state of the whole chain, if this is its state as of an earlier block; see `chainAt`. */
+  readonly present?: ChainState
 }
 
 export const NO_CHAIN: ChainState = {

@@ -63,6 +63,11 @@ export class CanonicalBlocks {
     return new CanonicalBlocks(writer.finish(), tipHeight + 1)
   }
 
+  /** Returns the lowest blocks of this chain. @param length at most that of this chain. */
+  first(length: number): CanonicalBlocks {
+    return new CanonicalBlocks(this.#chunks.slice(0, Math.ceil(length / CHUNK_BLOCKS)), length)
+  }
+
   /** Returns the lowest height whose block has a time, or a later one; undefined if none has. @param time Unix seconds. */
   firstFrom(time: number): number | undefined {
     for (const [index, chunk] of this.#chunks.entries()) {

@@ -36,6 +36,12 @@ const OPERATION_KEYS = 1_000
 /** Above this ordinal a script is read alone, backwards from its end, instead of together with others. */
 const LONG_HISTORY = 5_000
 const MAX_LONG_SCRIPTS = 10_000
+/** The number of parts into which a step of a search for a row divides a range, and the length of a range that it reads as a whole. */
+const SEARCHED_PARTS = 8
+const SEARCHED_ROWS = 64
+
+/** Returns whether a row belongs to a chain. */
+type Visible = (row: ScriptRow) => boolean
 
 type Gatherers = { readonly [N in LookupName]: Gatherer<LookedUp<N>> }
 
@@ -272,14 +278,13 @@ export class Tables {
   /**
    * Returns the first and the last row of a script that `visible` accepts, undefined if there is none.
    * @param script the hash of the script as in the tables.
-   * @param filter the condition of `visible` in SQL; used only if many rows belong to other branches.
+   * @param visible accepts the rows of a chain: of each ordinal one, up to that of the last.
    */
   async endsOfScript(
     script: string,
-    visible: (row: ScriptRow) => boolean,
-    filter: string,
+    visible: Visible,
   ): Promise<[first: ScriptRow | undefined, last: ScriptRow | undefined]> {
-    const ends = await this.endRowsOfScript(script, visible, filter)
+    const ends = await this.endRowsOfScript(script, visible)
     const last = ends.at(-1)
     if (last === undefined) return [undefined, undefined]
     const first = ends.find(({ ordinal }) => ordinal === 1)
@@ -290,11 +295,7 @@ export class Tables {
    * Returns rows of a script that `visible` accepts, lowest ordinal first: the last one, unless there is none, and those that were read
    * with it, which are all of a short history. The parameters are those of `endsOfScript`.
    */
-  async endRowsOfScript(
-    script: string,
-    visible: (row: ScriptRow) => boolean,
-    filter: string,
-  ): Promise<readonly ScriptRow[]> {
+  async endRowsOfScript(script: string, visible: Visible): Promise<readonly ScriptRow[]> {
     const rows = this.#long.get(script)
       ? await endsOf(this.unchecked, script)
       : this.#noted(script, await this.#gatherers.scriptEnds.get(script, this.signal))
@@ -302,18 +303,23 @@ export class Tables {
     // Only first rows: if there are further rows, a row beyond these may be visible.
     const isKnown = rows.length <= LAST_ROWS || (ends.at(-1)?.ordinal ?? 0) > 1
     if (isKnown) return ends
-    const last = await this.lastVisibleOfScript(script, visible, filter)
+    const last = await this.lastVisibleOfScript(script, visible)
     return last === undefined ? [] : [...ends, last]
   }
 
-  /** Returns the last visible row of a script, for the case that all rows of the script's end belong to other branches. */
-  async lastVisibleOfScript(
-    script: string,
-    visible: (row: ScriptRow) => boolean,
-    filter: string,
-  ): Promise<ScriptRow | undefined> {
-    this.requireFence()
-    return (await this.scriptEnd(script, 1, filter)).find(visible)
+  /**
+   * Returns the last visible row of a script, for the case that its last rows are of other branches, or above a past tip. Reads some
+   * ordinals at once, then some of those between the last visible one and the next: their number grows with the logarithm of the rows.
+   */
+  async lastVisibleOfScript(script: string, visible: Visible): Promise<ScriptRow | undefined> {
+    let last: ScriptRow | undefined
+    let [low, high] = [0, (await this.scriptEnd(script, 1))[0]?.ordinal ?? 0]
+    for (let ordinals = nearEnd(high); low < high; ordinals = within(low, high)) {
+      for (const row of await this.#rowsAt(script, ordinals))
+        if (row.ordinal > low && visible(row)) [last, low] = [row, row.ordinal]
+      high = (ordinals.find((ordinal) => ordinal > low) ?? high + 1) - 1
+    }
+    return last
   }
 
   /** Returns the first row of a script after a spend of a kind, a bit of `spend_kinds`. @param filter selects visible rows. */
@@ -334,19 +340,41 @@ export class Tables {
     return rows
   }
 
+  /** Returns the rows of a script with some ordinals, of all branches. */
+  async #rowsAt(script: string, ordinals: readonly number[]): Promise<readonly ScriptRow[]> {
+    const keys = ordinals.map((ordinal) => scriptTxKey(script, ordinal))
+    return [...(await this.#gatherers.scriptRows.until(this.signal).getAll(keys)).values()].flat()
+  }
+
   /** Returns the last rows of a script, of all branches, highest ordinal first. */
   async scriptEnd(script: string, rows: number, filter = '1'): Promise<ScriptRow[]> {
     return endOf(this.unchecked, script, rows, filter)
   }
 
   /** Returns the rows of a script with ordinals in a range (inclusive), of all branches. */
-  async scriptRows(script: string, from: number, to: number): Promise<ScriptRow[]> {
-    if (this.#isOperation) {
-      const keys = Array.from({ length: to - from + 1 }, (_, index) => scriptTxKey(script, from + index))
-      return [...(await this.#gatherers.scriptRows.until(this.signal).getAll(keys)).values()].flat()
-    }
+  async scriptRows(script: string, from: number, to: number): Promise<readonly ScriptRow[]> {
+    if (this.#isOperation)
+      return this.#rowsAt(
+        script,
+        Array.from({ length: to - from + 1 }, (_, index) => from + index),
+      )
     const rows = `FROM script_txs WHERE script_hash = unhex({script:String})
       AND ordinal BETWEEN {from:UInt32} AND {to:UInt32}`
     return SCRIPT_ROW.bytes(this.unchecked, rows, { script, from, to })
   }
+}
+
+/** Returns ordinals up to the highest one, lowest first: each is twice as far from it as the next. */
+function nearEnd(high: number): number[] {
+  const ordinals = [high]
+  for (let distance = 1; distance < high; distance *= 2) ordinals.unshift(high - distance)
+  return ordinals
+}
+
+/** Returns ordinals above one, up to another one, at equal distances, lowest first. */
+function within(low: number, high: number): number[] {
+  const step = high - low <= SEARCHED_ROWS ? 1 : Math.ceil((high - low) / SEARCHED_PARTS)
+  const ordinals: number[] = []
+  for (let ordinal = low + step; ordinal <= high; ordinal += step) ordinals.push(ordinal)
+  return ordinals
 }

@@ -9,6 +9,7 @@ import {
   type ReadContext,
   type TxDetail,
 } from '../../core/reads/read.js'
+import { resolveRead } from '../../core/answering/past.js'
 import { WrittenAnswer } from '../../core/reads/written-answer.js'
 import { assertNoPage, itemsFrom, kindOf, type ListAnswer, readAfter, withCursor } from './cursors.js'
 import { Failed } from './errors.js'
@@ -31,6 +32,8 @@ export class Reading {
   readonly #parts: ReadingParts
   /** Answers by read and arguments: an operation reads nothing twice. */
   readonly #answers = new Map<string, Promise<Fields | null>>()
+  /** The heights as of which objects of answers describe the chain, if not as of the newest block. */
+  readonly #heights = new WeakMap<object, number>()
   #characters = 0
   #failure: Error | undefined
 
@@ -58,7 +61,7 @@ export class Reading {
       const key = JSON.stringify([read.name, args, after, detail])
       const cached = this.#answers.get(key)
       if (cached !== undefined) return await cached
-      const answer = this.#answer({ read, detail }, args, after)
+      const answer = this.#answerAt({ read, detail }, args, after)
       this.#answers.set(key, answer)
       return await answer
     } catch (error) {
@@ -84,6 +87,25 @@ export class Reading {
   /** Checks that no field has failed. @throws the first error of a field. */
   assertComplete(): void {
     if (this.#failure !== undefined) throw this.#failure
+  }
+
+  /** Returns the height as of which an object of an answer describes the chain; undefined for the newest block. */
+  heightOf(object: object): number | undefined {
+    return this.#heights.get(object)
+  }
+
+  /** Makes an answer, and notes of its objects as of which height they are: links lead to answers as of the same height. */
+  async #answerAt(selected: Selected, args: Fields, after: string | undefined): Promise<Fields | null> {
+    const answer = await this.#answer(selected, args, after)
+    const { at } = args
+    if (typeof at === 'number') this.#noteHeight(answer, at)
+    return answer
+  }
+
+  #noteHeight(value: unknown, height: number): void {
+    if (typeof value !== 'object' || value === null) return
+    this.#heights.set(value, height)
+    for (const part of Object.values(value)) this.#noteHeight(part, height)
   }
 
   async #answer(selected: Selected, args: Fields, after: string | undefined): Promise<Fields | null> {
@@ -120,12 +142,9 @@ export class Reading {
   async #resolved({ read, detail }: Selected, args: Fields): Promise<Fields | null> {
     const { context, assertReached } = this.#parts
     try {
-      const answer = await read.resolve(
-        detail === undefined ? context : { ...context, detail },
-        args as never,
-      )
+      const answer = await resolveRead(read, detail === undefined ? context : { ...context, detail }, args)
       if (answer instanceof WrittenAnswer) return (answer as WrittenAnswer<Fields>).parse()
-      const from = read.emptyFrom?.(args as never, answer as never)
+      const from = args['at'] === undefined ? read.emptyFrom?.(args as never, answer as never) : undefined
       if (from !== undefined) assertReached(from)
       return answer as Fields
     } catch (error) {

@@ -113,7 +113,8 @@ class SchemaMaker {
     const resolve = async (object: Fields, input: Fields, reading: Reading, info: GraphQLResolveInfo) => {
       const value = link?.value(object)
       if (link !== undefined && (value === null || value === undefined)) return null
-      const args = link === undefined ? input : { ...input, [link.argument]: value }
+      const args =
+        link === undefined ? input : { at: reading.heightOf(object), ...input, [link.argument]: value }
       const result = await reading.read(read, args, info, item?.list)
       if (result === null || item === undefined) return result
       return (result[item.list] as readonly Fields[])[Number(item.at(object))] ?? null

@@ -37,7 +37,8 @@ export function readsService(reader: Reader, feeds: Feeds, reads: readonly Read[
         charge: (requests) => reader.limit.over(() => originOf(call), requests),
       })
       if (!('answer' in outcome)) throw rpcError(outcome)
-      for (const [name, value] of Object.entries(stateOf(outcome.chain))) call.setHeader(name, value)
+      for (const [name, value] of Object.entries(stateOf(outcome.answer.past ?? outcome.chain)))
+        call.setHeader(name, value)
       return outcome.answer.body
     }
     return [localName, handler] as const
@@ -88,7 +89,7 @@ function rpcError({ code, message, retryMs, details = {}, chain }: Failure): Rpc
 const kebab = (name: string): string =>
   name.replaceAll('_', '-').replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 
-function stateOf(chain: ChainState | undefined): Record<string, string> {
+function stateOf(chain: Pick<ChainState, 'height' | 'tipHash'> | undefined): Record<string, string> {
   return chain === undefined ? {} : { 'x-chain-height': String(chain.height), 'x-chain-tip': chain.tipHash }
 }
 

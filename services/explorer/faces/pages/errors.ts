@@ -1,4 +1,5 @@
 import { html, type Html } from '../../../design/html.js'
+import { NO_BLOCK } from '../../core/reads/read.js'
 import type { Failure } from '../../core/answering/failure.js'
 import type { Condition } from '../../core/health/condition.js'
 import type { ChainState } from '../../core/state/state.js'
@@ -122,6 +123,7 @@ function wordsOf(
       return { title: e.defect, text: e.defectText, passes: false }
   }
   function missing(of: string | undefined): string {
+    if (message === NO_BLOCK && of !== 'block') return t.past.noBlock(f.number(chain.height))
     if (of === 'block')
       return /^\d+$/.test(query) ? t.search.future(f.number(query), f.number(chain.height)) : e.noBlock
     return of === 'tx' ? e.noTransaction : e.noPage

@@ -22,6 +22,8 @@ export interface Shown {
   readonly json?: string
   /** The path of the page whose entries a feed of Atom has. */
   readonly feed?: string
+  /** True if the page shows a past state, which no event changes. */
+  readonly isPast?: boolean
   /** True if the page reports that something does not exist, which only an index that is level with the node does. */
   readonly isAbsent?: boolean
   /** The transaction that the page waits for: of the mempool, it alone changes the page. */
@@ -165,8 +167,9 @@ function refresh(frame: Frame): Html | undefined {
 }
 
 /** Returns what the client needs to keep the page up to date: the state, the channels, and the numbers of their last events. */
-function feedOf({ channels = [], awaited }: Shown, frame: Frame, t: Messages): Html | undefined {
+function feedOf({ channels = [], awaited, isPast }: Shown, frame: Frame, t: Messages): Html | undefined {
   const { assets, chain } = frame
+  if (isPast === true) return undefined
   const head = chain.view?.head
   const seconds = secondsOf(frame)
   if (head === undefined || seconds !== undefined) return html`data-retry="${seconds}"`

@@ -1,9 +1,25 @@
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox'
 import type { Network } from '../../../../pipelines/chain/networks.js'
+import { dayOfDate } from '../../../../pipelines/chain/time.js'
+import { html } from '../../../design/html.js'
+import { contextAt } from '../../core/answering/past.js'
 import type { Condition } from '../../core/health/condition.js'
-import type { Arguments, Declaration, Read, ReadContext, TxDetail } from '../../core/reads/read.js'
+import { lastHeights } from '../../core/reads/addresses/balance-history.js'
+import { badArgument } from '../../core/reads/arguments.js'
+import {
+  type Arguments,
+  type Declaration,
+  NEVER,
+  NO_BLOCK,
+  NotFound,
+  type Read,
+  type ReadContext,
+  type TxDetail,
+} from '../../core/reads/read.js'
+import type { ChainState } from '../../core/state/state.js'
 import { WrittenAnswer } from '../../core/reads/written-answer.js'
 import type { Assets } from './assets.js'
+import { pastBanner } from './components/past.js'
 import type { Format } from './format.js'
 import { inLanguage, type Language, MESSAGES } from './language.js'
 import { layout, type Shown } from './layout.js'
@@ -30,8 +46,10 @@ export interface PageContext extends ReadContext {
     args: Given<A>,
     detail?: TxDetail,
   ) => Promise<Static<S>>
-  /** Returns the URL of a page in the language of the current page. */
+  /** Returns the URL of a page in the language of the current page, as of the same block. @param path with its query. */
   readonly to: (path: string) => string
+  /** Returns the URL of a page in the language of the current page, as of now. */
+  readonly toPresent: (path: string) => string
   /** Returns the URL of a path of this explorer. */
   readonly at: (path: string) => string
 }
@@ -44,6 +62,19 @@ export const localeArgument = Type.Union(
   ALL_LOCALES.map((each) => Type.Literal(each)),
   { default: 'en-GB' },
 )
+
+/** The argument of the pages that show the chain as of any block: its height, or a day, whose last block is meant. Empty for now. */
+export const pastArgument = Type.Optional(
+  Type.String({
+    pattern: '^([0-9]{1,10}|[0-9]{4}-[0-9]{2}-[0-9]{2})?$',
+    description: 'height of a block of the chain, or a day, as of which the page is',
+    allowed: 'the height of a block; a date, YYYY-MM-DD',
+  }),
+)
+
+/** The paths of these pages: links between them stay at the same block. */
+const PAST_PATHS =
+  /^\/(?:block|tx|address)\/[^/]+$|^\/(?:supply|quantum)$|^\/charts\/(?:quantum|exposure|types|activity|balance)\.csv$/
 
 interface PageDeclaration<A extends Arguments> {
   readonly name: string
@@ -77,12 +108,15 @@ export function declarePage<A extends Arguments>(
       at: assets.at,
       async make(page, args) {
         const { locale, chain, validity } = page
-        const shown = await view(page, args)
+        const viewed = await view(page, args)
+        const own = concrete(rest.path, args)
+        const shown = chain.present === undefined ? viewed : inPast(page, viewed, own)
         // The page has no object of its own: it changes as the chain does.
         if (validity.objects.size === 0) for (const kind of KINDS.mempool) validity.dependsOn(kind)
         validity.dependsOn('condition')
-        const path = concrete(rest.path, args)
-        const document = layout(shown, { locale, path, assets, chain, condition: condition() })
+        const path = own + queryOf(chain)
+        const frame = { locale, path, assets, chain: chain.present ?? chain, condition: condition() }
+        const document = layout(shown, frame)
         if (shown.isAbsent === true) absent.add(document)
         return document
       },
@@ -118,16 +152,47 @@ function pageOf<A extends Arguments>(declared: Declared<A>): Page {
     emptyFrom: (_, document: object) => (absent.has(document) ? 0 : undefined),
     args: { ...args, locale: localeArgument },
     answer: Type.Unknown(),
-    resolve: (context: ReadContext, values: Args<A> & { readonly locale: Locale }) => {
+    async resolve(context: ReadContext, values: Args<A> & { readonly locale: Locale; readonly at?: string }) {
       // The frame of a page changes with every version, even if its block is final.
       context.validity.finalFrom(Number.POSITIVE_INFINITY)
-      return make(contextOf(context, values.locale, at), values)
+      const { at: past = '', locale } = values
+      if (past === '') return make(contextOf(context, locale, at), values)
+      // The newest block is part of the frame.
+      for (const kind of ['head', 'condition']) context.validity.dependsOn(kind)
+      return make(contextOf(await contextAt(context, heightOf(past, context.chain)), locale, at), values)
     },
+  }
+}
+
+/** Returns the height that an argument `at` means. @throws NotFound for a day before the first block. */
+function heightOf(past: string, { blocks }: ChainState): number {
+  const day = dayOfDate(past)
+  if (day === undefined && past.includes('-')) throw badArgument('at', pastArgument)
+  const [height = -1] = day === undefined ? [Number(past)] : lastHeights([day], blocks)
+  if (height < 0) throw new NotFound(NO_BLOCK, NEVER)
+  return height
+}
+
+/** Returns the query that keeps pages at a past state; empty for the present. */
+const queryOf = ({ present, height }: ChainState): string =>
+  present === undefined ? '' : `?at=${String(height)}`
+
+/** Returns a page of a past state: marked as such, and without what follows later blocks. */
+function inPast(page: PageContext, { title, body, json, isAbsent }: Shown, path: string): Shown {
+  const { t, f, chain } = page
+  return {
+    title: `${title} · ${t.past.title(f.number(chain.height))}`,
+    body: html`${pastBanner(page, path)}${body}`,
+    ...(json === undefined ? {} : { json: json + queryOf(chain) }),
+    ...(isAbsent === undefined ? {} : { isAbsent }),
+    isPast: true,
   }
 }
 
 function contextOf(context: ReadContext, locale: Locale, at: Assets['at']): PageContext {
   const language = languageOfLocale(locale)
+  const toPresent = (path: string): string => at(inLanguage(language, path))
+  const query = queryOf(context.chain)
   return {
     // Listed, because a page without a cached answer would take noticeably longer to copy all that there is.
     chain: context.chain,
@@ -150,9 +215,17 @@ function contextOf(context: ReadContext, locale: Locale, at: Assets['at']): Page
     f: formatOf(locale, context.chain.network),
     network: context.chain.network,
     read: (read, args, detail) => resolveWithin(context, read, args, detail),
-    to: (path) => at(inLanguage(language, path)),
+    to: query === '' ? toPresent : (path) => toPresent(keeping(query, path)),
+    toPresent,
     at,
   }
+}
+
+/** Adds the query of a past state to the path of a page that has one. */
+function keeping(query: string, path: string): string {
+  const [bare = '', own] = path.split('?')
+  if (!PAST_PATHS.test(bare)) return path
+  return own === undefined ? bare + query : `${bare}${query}&${own}`
 }
 
 async function resolveWithin<A extends Arguments, S extends TSchema>(

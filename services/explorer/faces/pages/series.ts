@@ -15,7 +15,7 @@ import { mempoolHistory } from '../../core/reads/mempool/history.js'
 import type { Chart, Point } from './components/charts/chart.js'
 import { bandNames, SHOWN_BANDS } from './components/charts/rate-bands.js'
 import { scriptName } from './components/scripts.js'
-import { declareText, type PageContext } from './page.js'
+import { declareText, type PageContext, pastArgument } from './page.js'
 
 /** Time spans of charts, in days, up to now. */
 export const RANGES = { day: 1, week: 7, month: 30, year: 365, all: Number.POSITIVE_INFINITY } as const
@@ -341,6 +341,14 @@ const CHARTS = {
   },
 } satisfies Record<string, (page: PageContext, range: Range, of?: string) => Promise<Chart>>
 
+/** The charts that are known as of any block. */
+const PAST_CHARTS: ReadonlySet<string> = new Set([
+  'quantum.csv',
+  'exposure.csv',
+  'activity.csv',
+  'balance.csv',
+])
+
 const chart = Type.Union(
   Object.keys(CHARTS).map((each) => Type.Literal(each)),
   { description: Object.keys(CHARTS).join(' or ') },
@@ -350,8 +358,10 @@ const chart = Type.Union(
 export const chartCsv = declareText({
   name: 'chart',
   path: '/charts/:chart',
-  args: { chart, range: rangeOf('all'), address: Type.Optional(address) },
+  args: { chart, range: rangeOf('all'), address: Type.Optional(address), at: pastArgument },
   async text(page, { chart, range, address: of }) {
+    if (page.chain.present !== undefined && !PAST_CHARTS.has(chart))
+      throw new BadArgument('at must be left out for this chart')
     const make = CHARTS[chart as keyof typeof CHARTS]
     const { x, lines, points } = await make(page, range, of)
     const rows = points.map((point) => point.slice(0, lines.length + 1).join(','))

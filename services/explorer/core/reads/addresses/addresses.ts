@@ -3,9 +3,9 @@ import { Type } from '@sinclair/typebox'
 import type { ShownTx } from '../../mempool/shown-tx.js'
 import { blockTxKey } from '../../tables/point-keys.js'
 import type { ScriptRow } from '../../tables/lookups.js'
-import { address, limit, offset, page } from '../arguments.js'
+import { address, at, limit, offset, page } from '../arguments.js'
 import { cursor } from '../cursor.js'
-import { declareRead, listFrom, NotFound } from '../read.js'
+import { declareRead, listFrom, NO_BLOCK, NotFound } from '../read.js'
 import { continued, windowed } from '../lists.js'
 import { AddressSummary, AddressTransaction, Utxo } from '../shapes.js'
 import { decodePlace, encodePlace, type HistorySlots, placeAfter, slotsAfter } from './history-cursor.js'
@@ -26,9 +26,9 @@ export const addressSummary = declareRead({
   about: 'Totals, balance and unconfirmed changes of an address, or of a script.',
   path: '/address/:address',
   fresh: 'objects',
-  args: { address },
+  args: { address, at },
   answer: AddressSummary,
-  notFound: ['Address not found'],
+  notFound: ['Address not found', NO_BLOCK],
   async resolve(context, { address }) {
     const summary = await summaryOf(context, await requestedScript(context, address))
     if (summary === undefined) throw new NotFound('Address not found', 0, 'HW_ADDRESS_NOT_FOUND')
@@ -50,8 +50,10 @@ export const addressTransactions = declareRead({
       description: 'oldest or newest first',
     }),
     cursor,
+    at,
   },
   answer: continued(AddressTransaction),
+  notFound: [NO_BLOCK],
   emptyFrom: listFrom,
   async resolve(context, { address: requested, page, limit, sort, cursor }) {
     const { scriptHash, address } = await requestedScript(context, requested)
@@ -118,8 +120,9 @@ export const addressUtxos = declareRead({
   about: 'The unspent outputs of an address, newest first: those of the chain, or as of chain and mempool.',
   path: '/address/:address/utxos',
   fresh: 'objects',
-  args: { address, limit: limit(100, 500), offset, mempool: withMempool },
+  args: { address, limit: limit(100, 500), offset, mempool: withMempool, at },
   answer: windowed(Utxo),
+  notFound: [NO_BLOCK],
   emptyFrom: listFrom,
   async resolve(context, { address, limit, offset, mempool }) {
     const requested = await requestedScript(context, address)

@@ -1,8 +1,9 @@
 import { Type } from '@sinclair/typebox'
 import { dateOf, dayOf, dayOfDate } from '../../../../../pipelines/chain/time.js'
+import { daysOf } from '../../state/past.js'
 import type { CanonicalBlocks } from '../../tables/canonical-blocks.js'
-import { address, date, limit } from '../arguments.js'
-import { declareRead, listFrom, type ReadContext } from '../read.js'
+import { address, at as atHeight, date, limit } from '../arguments.js'
+import { declareRead, listFrom, NO_BLOCK, type ReadContext } from '../read.js'
 import { listed } from '../lists.js'
 import { BalanceItem } from '../shapes.js'
 import { requestedScript } from '../script.js'
@@ -28,14 +29,16 @@ export const balanceHistory = declareRead({
     from: date('first day, UTC'),
     to: date('last day, UTC'),
     limit: limit(30, 365),
+    at: atHeight,
   },
+  notFound: [NO_BLOCK],
   answer: listed(BalanceItem),
   emptyFrom: listFrom,
   async resolve(context, { address, from, to, limit }) {
     const { scriptHash } = await requestedScript(context, address)
     const first = dayOfDate(from ?? '') ?? 0
     const last = dayOfDate(to ?? '') ?? Number.POSITIVE_INFINITY
-    const days = context.chain.days
+    const days = (await daysOf(context.chain, context.tables))
       .map(({ day }) => day)
       .filter((day) => day >= first && day <= last)
       .slice(0, limit)

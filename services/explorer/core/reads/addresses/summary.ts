@@ -4,9 +4,9 @@ import { isDilithiumScript } from '../../../../../pipelines/chain/address.js'
 import { DILITHIUM_SPEND, protectionOf } from '../../../../../pipelines/chain/columns/protection.js'
 import { electrumHashOf } from '../../../../../pipelines/chain/script.js'
 import type { ScriptRow } from '../../tables/lookups.js'
-import { badArgument, MAX_SCRIPT_NAME, address as oneAddress } from '../arguments.js'
+import { at as atHeight, badArgument, MAX_SCRIPT_NAME, address as oneAddress } from '../arguments.js'
 import type { ShownTx } from '../../mempool/shown-tx.js'
-import { declareRead, type ReadContext } from '../read.js'
+import { declareRead, NO_BLOCK, type ReadContext } from '../read.js'
 import { AddressEntry, type AddressSummary } from '../shapes.js'
 import {
   changeOf,
@@ -99,10 +99,12 @@ export const addressSummaries = declareRead({
       description: 'the addresses, or scripts as in /address/:address',
       allowed: `a list of 1 to ${String(MAX_ADDRESSES)} addresses`,
     }),
+    at: atHeight,
   },
   answer: Type.Object({
     items: Type.Array(AddressEntry, { description: 'one for each address, in their order' }),
   }),
+  notFound: [NO_BLOCK],
   cost: ({ addresses }) => Math.ceil(addresses.length / ADDRESSES_PER_REQUEST),
   // A wallet may take an address without a summary for unused.
   emptyFrom: (_, { items }) => (items.some(({ code }) => code === 'HW_ADDRESS_NOT_FOUND') ? 0 : undefined),

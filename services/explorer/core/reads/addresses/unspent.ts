@@ -8,12 +8,17 @@ import {
   type UnspentOutput,
   unspentPage,
 } from '../../../../../pipelines/tables/lists/unspent.js'
+import { heightDesc } from '../../../../../pipelines/tables/schema.js'
 import type { ShownTx } from '../../mempool/shown-tx.js'
 import type { CanonicalBlocks } from '../../tables/canonical-blocks.js'
 import { MAX_OUTPUT_ROWS, type OutputRow } from '../../tables/lookups.js'
 import { confirmationsByTxid } from '../../tables/transactions.js'
+import { AnswerTooLarge } from '../answer-size.js'
 import type { ReadContext } from '../read.js'
 import { lastOfScript, type NamedScript } from '../script.js'
+
+/** The maximum number of spends that are read to find the unspent outputs as of a block before any list of them. */
+const MAX_PAST_SPENDS = 200_000
 
 interface Window {
   readonly limit: number
@@ -45,6 +50,8 @@ interface ScriptState {
   readonly total: number
   /** The number of its transactions in the chain. */
   readonly txCount: number
+  /** The number of its outputs that the chain has spent. */
+  readonly spentCount: number
   /** Its newest list of unspent outputs in the chain. */
   readonly list: UnspentList | undefined
 }
@@ -58,14 +65,15 @@ async function stateOf({ chain, tables }: ReadContext, scriptHash: string): Prom
     .filter(({ height, blockTag }) => chain.blocks.has(height, blockTag))
     .sort((one, other) => other.height - one.height)
   const list = newest && { height: newest.height, tag: newest.blockTag, size: newest.size }
-  return { total: last?.unspentCount ?? 0, txCount: last?.ordinal ?? 0, list }
+  const total = last?.unspentCount ?? 0
+  return { total, txCount: last?.ordinal ?? 0, spentCount: (last?.fundedCount ?? 0) - total, list }
 }
 
 async function readWindow(
-  { chain: { view, blocks }, tables }: ReadContext,
+  { chain: { view, blocks, height, present }, tables }: ReadContext,
   scriptHash: string,
   { limit, offset }: Window,
-  { total, txCount, list }: ScriptState,
+  { total, txCount, spentCount, list }: ScriptState,
 ): Promise<UnspentOutput[]> {
   if (limit <= 0 || offset >= total) return []
   // A script with many changes has a list, unless it was not built yet.
@@ -73,7 +81,13 @@ async function readWindow(
     const rows = (await tables.outputs.get(scriptHash)) ?? []
     if (rows.length <= MAX_OUTPUT_ROWS) return unspentOf(rows, blocks).slice(offset, offset + limit)
   }
-  const of = { scriptHash, filter: view?.tagFilter() ?? '0' }
+  if (list === undefined && present !== undefined && spentCount > MAX_PAST_SPENDS)
+    throw new AnswerTooLarge(
+      `more than ${String(MAX_PAST_SPENDS)} outputs were spent by then: read its history instead`,
+    )
+  // By the key of the table too, so that nothing above a past tip is read.
+  const filter = `height_desc >= ${String(heightDesc(height))} AND ${view?.tagFilter() ?? '0'}`
+  const of = { scriptHash, filter }
   return unspentPage(tables, of, list ?? NO_LIST, { limit, offset, total })
 }
 

@@ -50,6 +50,8 @@ async function findByHash(tables: Queries, chain: ChainState, hash: string): Pro
   const row = await rowOf(tables, height, hash)
   if (row === undefined) return undefined
   if (height <= chain.height && chain.blocks.hashAt(height) === hash) return { row, canonical: true }
+  // A past state has the blocks of the chain alone: what was replaced later, and what before, is not known.
+  if (chain.present !== undefined) return undefined
   return (await wasReplaced(tables, chain, hash)) ? { row, canonical: false } : undefined
 }
 

@@ -1,8 +1,8 @@
-import { heightOrHash, limit, page, witness } from '../arguments.js'
+import { at, heightOrHash, limit, page, witness } from '../arguments.js'
 import { findBlock, toBlock } from './block-rows.js'
 import type { ChainState } from '../../state/state.js'
 import { assertOnChain, cursor, decodeCursor, encodeCursor, numberIn } from '../cursor.js'
-import { declareRead, NotFound } from '../read.js'
+import { declareRead, NO_BLOCK, NotFound } from '../read.js'
 import { continued, paged } from '../lists.js'
 import { Block, Transaction } from '../shapes.js'
 import { blocksBetween } from '../../tables/blocks.js'
@@ -15,8 +15,9 @@ export const blocks = declareRead({
   about: 'Blocks of the chain, newest first.',
   path: '/blocks',
   fresh: 'head',
-  args: { page, limit: limit(20, 100), cursor },
+  args: { page, limit: limit(20, 100), cursor, at },
   answer: continued(Block),
+  notFound: [NO_BLOCK],
   emptyFrom: ({ page, limit }, { items }) => (items.length === 0 ? (page - 1) * limit : undefined),
   async resolve({ chain, tables, definitions }, { page, limit, cursor }) {
     const total = chain.height + 1
@@ -44,8 +45,8 @@ const LIST = 'blocks'
 
 /** Returns the place of a cursor: the newest block of the pages before it, and the height of their last block. */
 function placeOf(cursor: string, chain: ChainState) {
-  const [at, tag, height] = decodeCursor(LIST, cursor)
-  const newest = { height: numberIn(at), blockTag: numberIn(tag) }
+  const [top, tag, height] = decodeCursor(LIST, cursor)
+  const newest = { height: numberIn(top), blockTag: numberIn(tag) }
   assertOnChain(chain, newest.height, newest.blockTag)
   return { newest, height: Math.min(newest.height, numberIn(height)) }
 }
@@ -57,9 +58,9 @@ export const tip = declareRead({
   fresh: 'head',
   args: {},
   answer: Block,
-  notFound: ['Block not found'],
+  notFound: [NO_BLOCK],
   resolve({ chain, definitions }) {
-    if (chain.tip === undefined || chain.network === undefined) throw new NotFound('Block not found')
+    if (chain.tip === undefined || chain.network === undefined) throw new NotFound(NO_BLOCK)
     return toBlock({ row: chain.tip, canonical: true }, chain.network, definitions)
   },
 })
@@ -69,9 +70,9 @@ export const block = declareRead({
   about: 'A block by height or hash; by hash also one that a reorganisation replaced.',
   path: '/block/:heightOrHash',
   fresh: 'objects',
-  args: { heightOrHash },
+  args: { heightOrHash, at },
   answer: Block,
-  notFound: ['Block not found'],
+  notFound: [NO_BLOCK],
   async resolve({ chain, tables, definitions, validity }, args) {
     const match = await findBlock(tables, chain, args.heightOrHash)
     if (match === undefined || chain.network === undefined) throw noBlock(args.heightOrHash)
@@ -86,9 +87,9 @@ export const blockTransactions = declareRead({
   about: 'The transactions of a block, in its order.',
   path: '/block/:heightOrHash/txs',
   fresh: 'objects',
-  args: { heightOrHash, page, limit: limit(25, 100), witness },
+  args: { heightOrHash, page, limit: limit(25, 100), witness, at },
   answer: paged(Transaction),
-  notFound: ['Block not found'],
+  notFound: [NO_BLOCK],
   async resolve(context, { heightOrHash, page, limit, witness }) {
     const { chain, tables, validity } = context
     const match = await findBlock(tables, chain, heightOrHash)
@@ -106,5 +107,5 @@ export const blockTransactions = declareRead({
 
 /** Returns the error for a missing block. @param which a height in decimal, or a hash in hex, whose height is unknown. */
 export function noBlock(which: string): NotFound {
-  return new NotFound('Block not found', which.length === 64 ? 0 : Number(which))
+  return new NotFound(NO_BLOCK, which.length === 64 ? 0 : Number(which))
 }

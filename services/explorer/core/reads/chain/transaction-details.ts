@@ -16,8 +16,8 @@ import {
   transactionByTxid,
   finalHeightOf,
 } from '../../tables/transactions.js'
-import { hash } from '../arguments.js'
-import { declareRead, NotFound, type ReadContext } from '../read.js'
+import { at, hash } from '../arguments.js'
+import { declareRead, NO_BLOCK, NotFound, type ReadContext } from '../read.js'
 import { MerkleProof, type Outspend, Outspends, TransactionHex, TransactionStatus } from '../shapes.js'
 
 const args = { txid: hash }
@@ -80,9 +80,9 @@ export const transactionStatus = declareRead({
   about: 'Whether a transaction is confirmed, and by which block.',
   path: '/tx/:txid/status',
   fresh: 'objects',
-  args,
+  args: { ...args, at },
   answer: TransactionStatus,
-  notFound: ['Transaction not found'],
+  notFound: ['Transaction not found', NO_BLOCK],
   async resolve(context, { txid }) {
     const match = await findConfirmed(txid, context)
     if (match.unconfirmed !== undefined) {
@@ -109,9 +109,9 @@ export const transactionOutspends = declareRead({
   about: 'The inputs that spend the outputs of a transaction, confirmed or not.',
   path: '/tx/:txid/outspends',
   fresh: 'objects',
-  args,
+  args: { ...args, at },
   answer: Outspends,
-  notFound: ['Transaction not found'],
+  notFound: ['Transaction not found', NO_BLOCK],
   async resolve(context, { txid: requested }) {
     const { chain, tables, mempool, validity, size } = context
     const match = await findTransaction(requested, context, (key) =>

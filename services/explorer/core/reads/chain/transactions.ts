@@ -1,5 +1,5 @@
-import { hash, limit, witness } from '../arguments.js'
-import { declareRead, listFrom } from '../read.js'
+import { at, hash, limit, witness } from '../arguments.js'
+import { declareRead, listFrom, NO_BLOCK } from '../read.js'
 import { listed } from '../lists.js'
 import { Transaction } from '../shapes.js'
 import { newestBlockTxs } from '../../tables/transactions.js'
@@ -11,9 +11,9 @@ export const transaction = declareRead({
   about: 'A confirmed or unconfirmed transaction.',
   path: '/tx/:txid',
   fresh: 'objects',
-  args: { txid: hash },
+  args: { txid: hash, at },
   answer: Transaction,
-  notFound: ['Transaction not found'],
+  notFound: ['Transaction not found', NO_BLOCK],
   resolve: (context, { txid }) => transactionNow(txid, context),
 })
 

@@ -7,11 +7,12 @@ import { MissingBlock } from '../../../../../pipelines/tables/chain-view.js'
 import { integerSet } from '../../../../../pipelines/tables/keys.js'
 import { TYPE_SUMS } from '../../../../../pipelines/tables/schema.js'
 import { type SelectedRow, Selection } from '../../../../../pipelines/tables/selection.js'
+import { daysOf } from '../../state/past.js'
 import { lastHeights } from '../addresses/balance-history.js'
-import { date, limit } from '../arguments.js'
+import { at, date, limit } from '../arguments.js'
 import { daysBetween } from './day-figures.js'
 import { listed } from '../lists.js'
-import { declareRead, type ReadContext } from '../read.js'
+import { declareRead, NO_BLOCK, type ReadContext } from '../read.js'
 import { Exposure, ExposureItem, TypeValue, ValueItem } from '../shapes.js'
 
 type TypeSums = SelectedRow<typeof TYPE_SUMS>
@@ -26,15 +27,16 @@ const NO_SUMS: TypeSums = {
   typeFunded: [],
 }
 
-const SPAN = { from: date('first day, UTC'), to: date('last day, UTC'), limit: limit(30, 365) }
+const SPAN = { from: date('first day, UTC'), to: date('last day, UTC'), limit: limit(30, 365), at }
 
 export const valueByType = declareRead({
   name: 'valueByType',
   about: 'The value of all unspent outputs by the type of their script, largest first.',
   path: '/stats/value',
   fresh: 'head',
-  args: { limit: limit(20, 20) },
+  args: { limit: limit(20, 20), at },
   answer: listed(TypeValue),
+  notFound: [NO_BLOCK],
   async resolve(context, { limit }) {
     return { items: byType(await sumsAtTip(context)).slice(0, limit), limit }
   },
@@ -46,8 +48,9 @@ export const exposure = declareRead({
     'The coins that a computer could take that derives private keys from public ones, because the chain shows a public key: by P2PK, bare multisig and P2TR scripts, or by an earlier spend. Keys that other scripts, unconfirmed transactions or anything but the chain reveal do not count.',
   path: '/stats/exposure',
   fresh: 'head',
-  args: {},
+  args: { at },
   answer: Exposure,
+  notFound: [NO_BLOCK],
   async resolve(context) {
     const sums = await sumsAtTip(context)
     return { height: context.chain.height, ...exposureOf(sums), types: byType(sums) }
@@ -61,6 +64,7 @@ export const exposureHistory = declareRead({
   fresh: 'head',
   args: SPAN,
   answer: listed(ExposureItem),
+  notFound: [NO_BLOCK],
   async resolve(context, span) {
     const ends = await endsOfDays(context, span)
     return { items: ends.map(({ sums, ...end }) => ({ ...end, ...exposureOf(sums) })), limit: span.limit }
@@ -75,6 +79,7 @@ export const valueHistory = declareRead({
   fresh: 'head',
   args: SPAN,
   answer: listed(ValueItem),
+  notFound: [NO_BLOCK],
   async resolve(context, span) {
     const ends = await endsOfDays(context, span)
     const items = ends.map(({ sums, ...end }) => {
@@ -101,11 +106,11 @@ async function endsOfDays(
   context: Chain,
   span: Parameters<typeof daysBetween>[1],
 ): Promise<readonly DayEnd[]> {
-  const { days, blocks } = context.chain
-  const shown = daysBetween(days, span)
+  const { chain, tables } = context
+  const shown = daysBetween(await daysOf(chain, tables), span)
   const heights = lastHeights(
     shown.map(({ day }) => day),
-    blocks,
+    chain.blocks,
   )
   const sums = await sumsAt(context, heights)
   return shown.map(({ day }, index) => {

@@ -2,9 +2,10 @@ import { dateOf } from '../../../../../pipelines/chain/time.js'
 import { percentOf } from '../../../../../pipelines/chain/decimal.js'
 import { MAIN } from '../../../../../pipelines/chain/networks.js'
 import { richest } from '../../../../../pipelines/tables/lists/ranking.js'
-import { date, limit, page } from '../arguments.js'
+import { daysOf } from '../../state/past.js'
+import { at, date, limit, page } from '../arguments.js'
 import { daily, daysBetween, nextSecond } from './day-figures.js'
-import { declareRead, NotBuiltYet } from '../read.js'
+import { declareRead, NEVER, NO_BLOCK, NotBuiltYet, NotFound } from '../read.js'
 import { listed, paged } from '../lists.js'
 import { AdoptionItem, DailyItem, DilithiumStats, RichListItem, StatsSummary, Supply } from '../shapes.js'
 import { statsSummary } from './summary.js'
@@ -15,8 +16,9 @@ export const summary = declareRead({
   about: 'The state of chain, mempool and index.',
   path: '/stats/summary',
   fresh: 'live',
-  args: {},
+  args: { at },
   answer: StatsSummary,
+  notFound: [NO_BLOCK],
   resolve: (context) => statsSummary(context.chain, context.mempool, context.indexer()),
 })
 
@@ -25,8 +27,9 @@ export const supply = declareRead({
   about: 'The circulating and the maximum supply.',
   path: '/stats/supply',
   fresh: 'head',
-  args: {},
+  args: { at },
   answer: Supply,
+  notFound: [NO_BLOCK],
   resolve: ({ chain: { tip, network } }) => ({
     circulatingSupply: String(tip?.supply ?? 0),
     utxoCount: Number(tip?.utxoCount ?? 0),
@@ -35,19 +38,24 @@ export const supply = declareRead({
   }),
 })
 
+/** The error text of a rich list as of a block from which no ranking leads to the balances that are kept. */
+const NO_RANKING = 'No ranking as of this block'
+
 export const richList = declareRead({
   name: 'richList',
   about: 'Addresses by balance, highest first.',
   path: '/stats/richlist',
   fresh: 'head',
-  args: { page, limit: limit(100, 500) },
+  args: { page, limit: limit(100, 500), at },
   answer: paged(RichListItem),
+  notFound: [NO_BLOCK, NO_RANKING],
   async resolve(context, { page, limit }) {
     const { chain, tables, definitions } = context
     const total = Number(chain.tip?.fundedAddresses ?? 0)
     const offset = (page - 1) * limit
     if (chain.view === undefined || offset >= total) return { items: [], total, page, limit }
     const rows = await richest(tables, chain.view.tagFilter(), { offset, limit })
+    if (rows === undefined && chain.present !== undefined) throw new NotFound(NO_RANKING, NEVER)
     if (rows === undefined) throw new NotBuiltYet('no ranking of this chain yet')
     const items = rows.map(({ rank, address, balance, txCount, isDilithium }) => ({
       rank,
@@ -67,12 +75,15 @@ export const dailyStats = declareRead({
   about: 'Figures of each UTC day, newest first.',
   path: '/stats/daily',
   fresh: 'live',
-  args: { from: date('first day, UTC'), to: date('last day, UTC'), limit: limit(30, 365) },
+  args: { from: date('first day, UTC'), to: date('last day, UTC'), limit: limit(30, 365), at },
   answer: listed(DailyItem),
-  resolve({ chain, validity }, span) {
-    const now = Date.now()
+  notFound: [NO_BLOCK],
+  async resolve({ chain, tables, validity }, span) {
+    const days = daysBetween(await daysOf(chain, tables), span)
+    // As of an earlier block, its day has lasted until its time.
+    const now = chain.present === undefined ? Date.now() : Number(chain.tip?.time) * 1000
     validity.until(nextSecond(now))
-    return { items: daysBetween(chain.days, span).map((day) => daily(day, now)), limit: span.limit }
+    return { items: days.map((day) => daily(day, now)), limit: span.limit }
   },
 })
 
@@ -82,8 +93,9 @@ export const dilithium = declareRead({
   path: '/stats/dilithium',
   isOfDilithium: true,
   fresh: 'head',
-  args: {},
+  args: { at },
   answer: DilithiumStats,
+  notFound: [NO_BLOCK],
   resolve: ({ chain: { tip } }) =>
     adoption({
       dilithiumTxs: Number(tip?.sumDilithiumTxs ?? 0),
@@ -99,12 +111,13 @@ export const dilithiumHistory = declareRead({
   path: '/stats/dilithium/history',
   isOfDilithium: true,
   fresh: 'head',
-  args: { from: date('first day, UTC'), to: date('last day, UTC'), limit: limit(30, 365) },
+  args: { from: date('first day, UTC'), to: date('last day, UTC'), limit: limit(30, 365), at },
   answer: listed(AdoptionItem),
-  resolve: ({ chain }, span) => ({
-    items: daysBetween(chain.days, span).map((day) => ({ date: dateOf(day.day), ...adoption(day) })),
-    limit: span.limit,
-  }),
+  notFound: [NO_BLOCK],
+  async resolve({ chain, tables }, span) {
+    const days = daysBetween(await daysOf(chain, tables), span)
+    return { items: days.map((day) => ({ date: dateOf(day.day), ...adoption(day) })), limit: span.limit }
+  },
 })
 
 interface Counts {

@@ -2,7 +2,7 @@ import { limit, offset, page } from '../arguments.js'
 import { unspentWithMempool } from '../addresses/unspent.js'
 import { assertOnChain, cursor, decodeCursor, encodeCursor, numberIn } from '../cursor.js'
 import { continued, windowed } from '../lists.js'
-import { declareRead, type ReadContext } from '../read.js'
+import { declareRead, NO_BLOCK, type ReadContext } from '../read.js'
 import { WalletTransaction, WalletUtxo } from '../shapes.js'
 import {
   assertReadable,
@@ -25,6 +25,7 @@ export const walletTransactions = declareRead({
   fresh: 'live',
   args: { ...WALLET_ARGUMENTS, page, limit: limit(25, 500), cursor },
   answer: continued(WalletTransaction),
+  notFound: [NO_BLOCK],
   cost: costOf,
   emptyFrom: () => 0,
   async resolve(context, { page, limit, cursor, ...args }) {
@@ -97,6 +98,7 @@ export const walletUtxos = declareRead({
   fresh: 'live',
   args: { ...WALLET_ARGUMENTS, limit: limit(100, 500), offset },
   answer: windowed(WalletUtxo),
+  notFound: [NO_BLOCK],
   cost: costOf,
   emptyFrom: () => 0,
   async resolve(context, { limit, offset, ...args }) {

@@ -5,6 +5,7 @@ import { KEY_TYPES, type KeyType } from '../../wallets/key-types.js'
 import type { ShownTx } from '../../mempool/shown-tx.js'
 import type { ScriptRow } from '../../tables/lookups.js'
 import { oneOf } from '../fields.js'
+import { at } from '../arguments.js'
 import { BadArgument, networkIn, type ReadContext } from '../read.js'
 import { lastRowsOfScript, type NamedScript, namedScript } from '../script.js'
 
@@ -28,6 +29,7 @@ export const WALLET_ARGUMENTS = {
     default: 20,
     description: 'number of unused scripts in a row after which a branch ends',
   }),
+  at,
 }
 export type WalletArguments = Static<ReturnType<typeof Type.Object<typeof WALLET_ARGUMENTS>>>
 

@@ -1,6 +1,6 @@
 import { limit, offset } from '../arguments.js'
 import { windowed } from '../lists.js'
-import { declareRead, type ReadContext } from '../read.js'
+import { declareRead, NO_BLOCK, type ReadContext } from '../read.js'
 import { changeOf } from '../script.js'
 import { Wallet, WalletAddress, type WalletBranch } from '../shapes.js'
 import { changesOf, isReadable } from './history.js'
@@ -33,6 +33,7 @@ export const wallet = declareRead({
   fresh: 'live',
   args: WALLET_ARGUMENTS,
   answer: Wallet,
+  notFound: [NO_BLOCK],
   cost: costOf,
   // An index that is behind would return used addresses as unused.
   emptyFrom: () => 0,
@@ -111,6 +112,7 @@ export const walletAddresses = declareRead({
   fresh: 'live',
   args: { ...WALLET_ARGUMENTS, limit: limit(100, 500), offset },
   answer: windowed(WalletAddress),
+  notFound: [NO_BLOCK],
   cost: costOf,
   emptyFrom: () => 0,
   async resolve(context, { limit, offset, ...args }) {

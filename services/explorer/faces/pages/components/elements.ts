@@ -193,5 +193,5 @@ function pageUrl({ to }: PageContext, path: string, page: number): string {
   const parameters = new URLSearchParams(query)
   if (page > 1) parameters.set('page', String(page))
   const search = parameters.toString()
-  return to(bare) + (search === '' ? '' : `?${search}`)
+  return to(bare + (search === '' ? '' : `?${search}`))
 }

@@ -29,11 +29,12 @@ import {
   txLink,
 } from '../components/elements.js'
 import { exposureVerdict } from '../components/exposure.js'
+import { travelSection } from '../components/past.js'
 import { ownerLink, scriptName } from '../components/scripts.js'
 import { qrCode } from '../components/qr.js'
 import { table } from '../components/table.js'
 import { balances, type Range, rangeOf } from '../series.js'
-import { declarePage, type PageContext } from '../page.js'
+import { declarePage, type PageContext, pastArgument } from '../page.js'
 
 const ITEMS = 25
 const show = Type.Union([Type.Literal('history'), Type.Literal('utxos')], { default: 'history' })
@@ -43,9 +44,9 @@ type Tab = Static<typeof show>
 export const address = declarePage({
   name: 'address',
   path: '/address/:address',
-  args: { address: addressArgument, page, show, range: rangeOf('year') },
+  args: { address: addressArgument, page, show, range: rangeOf('year'), at: pastArgument },
   async view(context, { address: requested, page, show, range }) {
-    const { t, f, definitions } = context
+    const { t, f, definitions, chain } = context
     const named = await requestedScript(context, requested)
     const { script, network, address } = named
     const key = script && keyOf(script, network)
@@ -101,10 +102,11 @@ export const address = declarePage({
         </div>
         ${address === null ? undefined : qrCode(address, t.address.qr)}
       </header>
-      ${isUnused ? notice(t.address.unused) : undefined} ${ofSummary?.[0]}
-      ${exposure && exposureVerdict(context, exposure)}
+      ${isUnused ? notice(chain.present === undefined ? t.address.unused : t.past.unused) : undefined}
+      ${ofSummary?.[0]} ${exposure && exposureVerdict(context, exposure)}
       ${ofKey.length === 0 ? undefined : section(t.address.ofKey, addressTable(context, ofKey))}
-      ${ofSummary?.[1]} ${script === undefined ? undefined : scriptDetails(context, script)}`
+      ${ofSummary?.[1]} ${script === undefined ? undefined : scriptDetails(context, script)}
+      ${isUnused || chain.present !== undefined ? undefined : travelSection(context, `/address/${requested}`)}`
     const title =
       label?.label ?? `${kind} ${shown.length <= 20 ? shown : `${shown.slice(0, 10)}…${shown.slice(-6)}`}`
     // The API reports that an address is unused as absence.
@@ -157,15 +159,15 @@ async function coins(
   requested: string,
   { page, show, isUnused }: { readonly page: number; readonly show: Tab; readonly isUnused: boolean },
 ): Promise<Html> {
-  const { t, to, at } = context
+  const { t, to, at, chain } = context
   const list = await (show === 'history' ? history : unspent)(context, requested, page)
-  const path = to(`/address/${requested}`)
+  const path = `/address/${requested}`
   const current = (tab: Tab): Html | undefined => (show === tab ? html` aria-current="page"` : undefined)
   return html`<nav class="tabs-bar">
-      <a href="${path}" ${current('history')}>${t.address.history}</a>
-      <a href="${path}?show=utxos" ${current('utxos')}>${t.address.utxos}</a>
+      <a href="${to(path)}" ${current('history')}>${t.address.history}</a>
+      <a href="${to(`${path}?show=utxos`)}" ${current('utxos')}>${t.address.utxos}</a>
       ${
-        isUnused
+        isUnused || chain.present !== undefined
           ? undefined
           : html`<a
               class="csv"

@@ -26,12 +26,12 @@ import {
 } from '../components/elements.js'
 import { expectedSection } from '../components/expected.js'
 import { CARD, transactionCard } from '../components/transactions.js'
-import { declarePage, type PageContext } from '../page.js'
+import { declarePage, type PageContext, pastArgument } from '../page.js'
 
 export const block = declarePage({
   name: 'block',
   path: '/block/:heightOrHash',
-  args: { heightOrHash, page, limit: limit(25, 100) },
+  args: { heightOrHash, page, limit: limit(25, 100), at: pastArgument },
   async view(context, { heightOrHash: which, page, limit }) {
     const { t, f, to, read, chain, validity } = context
     // Confirmations, and the link to the next block.
@@ -51,6 +51,7 @@ export const block = declarePage({
         all: `${to(path)}#transactions`,
       })
     const title = t.block.title(f.number(answer.height))
+    const { present } = chain
     const confirmations = chain.height - answer.height + 1
     const body = html`<header class="top">
         <div class="walk">
@@ -107,6 +108,13 @@ export const block = declarePage({
           [t.script.hex, html`<code>${headerOf(answer).toString('hex')}</code>`],
         ])}
       </details>
+      ${
+        answer.canonical && present === undefined
+          ? html`<p>
+              <a href="${to(`/supply?at=${String(answer.height)}`)}" rel="nofollow">${t.past.ofBlock}</a>
+            </p>`
+          : undefined
+      }
       ${map && section(t.map.title, map)}
       ${comparison === undefined ? undefined : expectedSection(context, comparison)}
       <div id="transactions"></div>

@@ -4,25 +4,27 @@ import { dilithium } from '../../../core/reads/statistics/statistics.js'
 import { chart } from '../components/charts/chart.js'
 import { badge, heading, section, share, stat, stats } from '../components/elements.js'
 import { spans } from '../components/charts/spans.js'
+import { travelSection } from '../components/past.js'
 import { scriptName } from '../components/scripts.js'
 import { table } from '../components/table.js'
-import { declarePage, type PageContext } from '../page.js'
+import { declarePage, type PageContext, pastArgument } from '../page.js'
 import { adoption, exposed, type Range, rangeOf, typeValues } from '../series.js'
 
 export const quantum = declarePage({
   name: 'quantum',
   path: '/quantum',
-  args: { range: rangeOf('month') },
+  args: { range: rangeOf('month'), at: pastArgument },
   async view(page, { range }) {
-    const { t, network } = page
+    const { t, network, chain } = page
+    const earlier = chain.present === undefined ? travelSection(page, '/quantum') : undefined
     const { exposure: title, exposureAbout, exposureAboutPlain } = t.quantum
     const exposureParts = await exposureOf(page, range)
     if (network?.dilithium === undefined) {
-      const body = html`${heading(title, exposureAboutPlain)} ${exposureParts}`
+      const body = html`${heading(title, exposureAboutPlain)} ${exposureParts} ${earlier}`
       return { title, about: exposureAboutPlain, body, json: '/stats/exposure' }
     }
     const body = html`${await adoptionOf(page, range)} ${section(title, html`<p>${exposureAbout}</p>`)}
-    ${exposureParts}`
+    ${exposureParts} ${earlier}`
     return { ...t.quantum, body, json: '/stats/exposure' }
   },
 })

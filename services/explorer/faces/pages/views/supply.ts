@@ -1,25 +1,39 @@
 import { html } from '../../../../design/html.js'
 import { percentOf } from '../../../../../pipelines/chain/decimal.js'
 import { limit, page } from '../../../core/reads/arguments.js'
+import { NotFound } from '../../../core/reads/read.js'
 import { richList, summary, supply as supplyRead } from '../../../core/reads/statistics/statistics.js'
 import { chart } from '../components/charts/chart.js'
 import { spans } from '../components/charts/spans.js'
-import { addressLink, heading, paged, quantum, section, share, stat, stats } from '../components/elements.js'
+import {
+  addressLink,
+  empty,
+  heading,
+  paged,
+  quantum,
+  section,
+  share,
+  stat,
+  stats,
+} from '../components/elements.js'
 import { halving } from '../components/halving.js'
+import { travelSection } from '../components/past.js'
 import { table } from '../components/table.js'
-import { declarePage } from '../page.js'
+import { declarePage, pastArgument } from '../page.js'
 import { activity, rangeOf } from '../series.js'
 
 export const supply = declarePage({
   name: 'supply',
   path: '/supply',
-  args: { page, limit: limit(50, 500), range: rangeOf('month') },
+  args: { page, limit: limit(50, 500), range: rangeOf('month'), at: pastArgument },
   async view(context, { page, limit, range }) {
-    const { t, f, read } = context
+    const { t, f, read, chain } = context
     const [coins, state, rich, days] = await Promise.all([
       read(supplyRead, {}),
       read(summary, {}),
-      read(richList, { page, limit }),
+      read(richList, { page, limit }).catch((error: unknown): undefined => {
+        if (!(error instanceof NotFound)) throw error
+      }),
       activity(context, range),
     ])
     const percent = percentOf(BigInt(coins.circulatingSupply), BigInt(coins.maxSupply), 2)
@@ -30,7 +44,7 @@ export const supply = declarePage({
       { title: t.words.share, isNumber: true },
       { title: t.words.transactions, isNumber: true },
     ]
-    const rows = rich.items.map((item) => ({
+    const rows = rich?.items.map((item) => ({
       id: `a-${item.address}`,
       cells: [
         f.number(item.rank),
@@ -41,6 +55,7 @@ export const supply = declarePage({
         f.number(item.tx_count),
       ],
     }))
+    const path = `/supply${limit === 50 ? '' : `?limit=${String(limit)}`}`
     const body = html`${heading(t.supply.title, t.supply.about)}
     ${stats([
       stat(
@@ -53,8 +68,14 @@ export const supply = declarePage({
       stat(t.supply.utxos, f.number(coins.utxoCount)),
       stat(t.supply.addresses, f.number(state.activeAddresses)),
     ])}
-    ${section(t.supply.richList, paged(context, rich, `/supply${limit === 50 ? '' : `?limit=${String(limit)}`}`, table(t.supply.richList, columns, rows)))}
-    ${section(t.supply.activity, html`${spans(context, '/supply', range, 'month')}${chart(context, days)}`)}`
+    ${section(
+      t.supply.richList,
+      rich === undefined || rows === undefined
+        ? empty(t.past.noRanking)
+        : paged(context, rich, path, table(t.supply.richList, columns, rows)),
+    )}
+    ${section(t.supply.activity, html`${spans(context, '/supply', range, 'month')}${chart(context, days)}`)}
+    ${chain.present === undefined ? travelSection(context, '/supply') : undefined}`
     return { ...t.supply, body, json: '/stats/supply' }
   },
 })

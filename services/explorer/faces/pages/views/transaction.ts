@@ -26,12 +26,12 @@ import { replacedTable } from '../components/replacements.js'
 import { table } from '../components/table.js'
 import { feeRateOf } from '../components/transactions.js'
 import { verification } from '../components/verification.js'
-import { declarePage, type PageContext } from '../page.js'
+import { declarePage, type PageContext, pastArgument } from '../page.js'
 
 export const transaction = declarePage({
   name: 'transaction',
   path: '/tx/:txid',
-  args: { txid: hash, page },
+  args: { txid: hash, page, at: pastArgument },
   async view(context, { txid, page }) {
     const { t, f, read, chain, validity } = context
     const position = positionOf(context, txid.toLowerCase())

@@ -10,7 +10,6 @@ const CHAIN = 1
 const OTHER = 2
 const hashOf = (script: string): string => sha256(Buffer.from(script)).toString('hex').slice(0, 40)
 const visible = ({ blockTag }: ScriptRow): boolean => blockTag === CHAIN
-const FILTER = `block_tag = ${String(CHAIN)}`
 
 /** The ordinals of the first and the last row on the chain, by the script, with the ordinals of all rows by branch. */
 const SCRIPTS: Readonly<
@@ -58,7 +57,7 @@ describe('the ends of scripts', () => {
   })
 
   const endsOf = async (script: string): Promise<(number | undefined)[]> =>
-    (await tables.endsOfScript(hashOf(script), visible, FILTER)).map((row) => row?.ordinal)
+    (await tables.endsOfScript(hashOf(script), visible)).map((row) => row?.ordinal)
 
   it.each(Object.entries(SCRIPTS))('are found alone: %s', async (script, { ends }) => {
     expect(await endsOf(script)).toEqual(ends)

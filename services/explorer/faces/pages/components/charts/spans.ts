@@ -13,7 +13,7 @@ export function spans({ t, to }: PageContext, path: string, shown: Range, usual:
     const params = new URLSearchParams(query)
     if (range !== usual) params.set('range', range)
     const search = params.toString()
-    return `${to(bare)}${search === '' ? '' : `?${search}`}#spans`
+    return `${to(bare + (search === '' ? '' : `?${search}`))}#spans`
   }
   return html`<nav class="spans" id="spans" aria-label="${t.words.span}">
     ${(Object.keys(RANGES) as Range[]).map(
