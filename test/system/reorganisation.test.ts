@@ -363,7 +363,7 @@ describe('reorganisations', () => {
       )
     const then: { readonly height: number; readonly answers: Answer[] }[] = []
     // The blocks of a day are not in the order of their times, and the last ones are of another day.
-    for (const time of [noon + 30_000, noon + 100, noon + 60_000, noon + 50_000]) {
+    for (const time of [noon + 60_000, noon + 50_000, noon + 70_000]) {
       chain.mine({ txs: [payment(chain, 5 + then.length)], time })
       await world.follow()
       then.push({ height: chain.tip.height, answers: await answers((path) => path) })
