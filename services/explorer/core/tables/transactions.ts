@@ -371,12 +371,21 @@ export class BlockContents {
     return once(this.#rows, blocks, () => this.#read(blocks, '1'))
   }
 
-  async #read(blocks: readonly BlockId[], filter: string): Promise<readonly BlockTx[]> {
-    if (blocks.length === 0) return []
-    const rows = `FROM block_txs WHERE ${filter} AND ${within(blocks)}
-      ORDER BY height, tx_index LIMIT 1 BY height, block_tag, tx_index`
-    return BLOCK_TX.bytes(this.#tables.unchecked, rows)
+  #read(blocks: readonly BlockId[], filter: string): Promise<readonly BlockTx[]> {
+    return blockTxsOf(this.#tables.unchecked, blocks, filter)
   }
+}
+
+/** Returns the transactions of blocks, on the chain or not, in the order of their heights. @param filter SQL that selects some of them. */
+export async function blockTxsOf(
+  tables: ByteQuerier,
+  blocks: readonly BlockId[],
+  filter = '1',
+): Promise<readonly BlockTx[]> {
+  if (blocks.length === 0) return []
+  const rows = `FROM block_txs WHERE ${filter} AND ${within(blocks)}
+    ORDER BY height, tx_index LIMIT 1 BY height, block_tag, tx_index`
+  return BLOCK_TX.bytes(tables, rows)
 }
 
 function once<T>(

@@ -18,6 +18,7 @@ import { replacements } from './views/lists/replacements.js'
 import { projected } from './views/projected.js'
 import { quantum } from './views/quantum.js'
 import { pool } from './views/lists/pools.js'
+import { reorg } from './views/lists/reorg.js'
 import { reorgs } from './views/lists/reorgs.js'
 import { send } from './views/send.js'
 import { search } from './views/search.js'
@@ -66,6 +67,7 @@ export function pagesOf(sources: PageSources): {
     supply,
     quantum,
     reorgs,
+    reorg,
     labels,
     opReturns,
     large,

@@ -18,7 +18,7 @@ export const reorgs = declarePage({
   path: '/reorgs',
   args: { page },
   async view(context, { page }) {
-    const { t, f, read } = context
+    const { t, f, to, read } = context
     const answer = await read(reorgsRead, { page, limit: ITEMS })
     // The time of a reorganisation is that of the newest block of its new branch.
     const times = await Promise.all(
@@ -39,6 +39,7 @@ export const reorgs = declarePage({
         times[index] === undefined ? undefined : f.time(times[index]),
         blocksOf(disconnected),
         blocksOf(connected),
+        html`<a class="number" href="${to(`/reorgs/${String(seq)}`)}">${f.number(seq)}</a>`,
       ],
     }))
     const columns = [
@@ -47,6 +48,7 @@ export const reorgs = declarePage({
       { title: t.words.time },
       { title: t.reorgs.disconnected },
       { title: t.reorgs.connected },
+      { title: t.words.details, isNumber: true },
     ]
     const content = html`<p>${t.reorgs.counted(f.number(answer.total))}</p>
       ${table(t.reorgs.title, columns, rows)}`
