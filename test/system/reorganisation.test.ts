@@ -141,7 +141,7 @@ describe('reorganisations', () => {
     world = undefined
   })
 
-  function payment(chain: SimChain, height: number): SimTx {
+  function payment(chain: SimChain, height: number, fee = 500n): SimTx {
     const block = chain.at(height)
     if (block === undefined) throw new Error('no such block')
     const coinbase = chain.read(block).txs[0]
@@ -152,7 +152,7 @@ describe('reorganisations', () => {
       chain.keyring.ownerOf('p2wpkh').script,
       chain.keyring.ownerOf('dilithium-pubkeyhash').script,
     ]
-    return chain.pay({ from, to: [{ value: 2n * COIN, script: alice }], change: bob, fee: 500n })
+    return chain.pay({ from, to: [{ value: 2n * COIN, script: alice }], change: bob, fee })
   }
 
   it('confirm a transaction of a stale block in a later one', async () => {
@@ -368,9 +368,11 @@ describe('reorganisations', () => {
       await world.follow()
       then.push({ height: chain.tip.height, answers: await answers((path) => path) })
     }
-    // The last block is replaced, and its transaction waits in the mempool.
+    // The last block is replaced, and its transaction double-spent.
+    const lost = chain.read(chain.tip).txs[1]
+    const spender = payment(chain, 7, 900n)
     const end = forkAt(chain, chain.tip.height - 1)
-    end.mine({}, {})
+    end.mine({ time: noon + 80_000 }, { txs: [spender], time: noon + 80_001 })
     end.activate()
     await world.follow()
     const replaced = then.pop()
@@ -388,6 +390,23 @@ describe('reorganisations', () => {
       height: chain.tip.height,
     })
     expect((await pipeline.get('/stats/supply?at=-1')).status).toBe(400)
+    const pageOf = async (path: string): Promise<string> =>
+      (await fetch(pipeline.url + path, { headers: { accept: 'text/html' } })).text()
+    const replay = await pageOf(`/reorgs/${String((await pipeline.get('/reorgs')).body.total)}`)
+    const [row = ''] = new RegExp(`<tr id="t-${String(lost?.txid)}">.*?</tr>`, 's').exec(replay) ?? []
+    expect(row).toContain('Double-spent')
+    const [input] = lost?.inputs ?? []
+    for (const txid of [spender.txid, input?.prevTxid]) expect(row).toContain(`href="/tx/${String(txid)}"`)
+    expect((await fetch(`${pipeline.url}/reorgs/99`)).status).toBe(404)
+    const [address = ''] = addresses
+    const page = await pageOf(`/address/${address}?at=27`)
+    expect(page).toContain('<strong>As of block <a href="/block/27">27</a>:</strong>')
+    expect(page).toContain(`href="/address/${address}?at=27&amp;show=utxos"`)
+    expect(page).not.toContain('data-channels')
+    // The last block that is not later than the day.
+    expect(await pageOf(`/address/${address}?at=2026-02-23`)).toContain('?at=26"')
+    expect(await pageOf('/supply?at=99')).toContain('The chain has no such block.')
+    expect(await pageOf('/supply?at=')).not.toContain('class="notice past"')
   })
 
   it('leave height 0 alone served properly', async () => {

@@ -5,8 +5,18 @@ import { BadArgument, type Read } from '../../../../../services/explorer/core/re
 
 type Range = readonly [fallback: number | undefined, least: number, most: number]
 
-/** The integer arguments of the contract and of its additions. */
-const RANGES: Readonly<Record<string, Readonly<Record<string, Range>>>> = {
+/** The reads that answer as of any block. */
+const PAST = [
+  ...['/blocks', '/block/:heightOrHash', '/block/:heightOrHash/txs'],
+  ...['/tx/:txid', '/tx/:txid/status', '/tx/:txid/outspends', '/addresses', '/address/:address'],
+  ...['/address/:address/txs', '/address/:address/utxos', '/address/:address/balance-history'],
+  ...['/wallet', '/wallet/addresses', '/wallet/txs', '/wallet/utxos'],
+  ...['/stats/summary', '/stats/supply', '/stats/richlist', '/stats/daily', '/stats/dilithium'],
+  ...['/stats/dilithium/history', '/stats/value', '/stats/exposure', '/stats/exposure/history'],
+]
+
+/** The other integer arguments of the contract and of its additions. */
+const OTHERS: Readonly<Record<string, Readonly<Record<string, Range>>>> = {
   '/blocks': { page: [1, 1, Number.MAX_SAFE_INTEGER], limit: [20, 1, 100] },
   '/block/:heightOrHash/txs': { page: [1, 1, Number.MAX_SAFE_INTEGER], limit: [25, 1, 100] },
   '/txs/recent': { limit: [10, 1, 50] },
@@ -55,7 +65,15 @@ const RANGES: Readonly<Record<string, Readonly<Record<string, Range>>>> = {
   '/op-returns': { limit: [50, 1, 100], offset: [0, 0, Number.MAX_SAFE_INTEGER] },
 }
 
-const VALID: Readonly<Record<string, string>> = {
+const RANGES: typeof OTHERS = {
+  ...OTHERS,
+  ...Object.fromEntries(
+    PAST.map((path) => [path, { ...OTHERS[path], at: [undefined, 0, 2 ** 31 - 1] as const }]),
+  ),
+}
+
+const VALID: Readonly<Record<string, string | readonly string[]>> = {
+  addresses: ['qcrt1qxyz'],
   heightOrHash: '7',
   txid: 'ab'.repeat(32),
   address: 'qcrt1qxyz',
