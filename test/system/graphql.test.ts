@@ -197,6 +197,27 @@ describe('GraphQL of the recorded chain', () => {
     expect(links).toBeGreaterThan(0)
   })
 
+  it('keeps the height as of which an object was read behind its links', async () => {
+    const { miner_address: miner } = (await pipeline.get('/block/1')).body
+    const query = `query ($miner: String!) {
+      address(address: $miner, at: 9) { tx_count transactions(first: 1) { total items { transaction { outputs { spent_txid } } } }
+        now: transactions(at: 131) { total } utxos { total } }
+      block(heightOrHash: "9", at: 9) { height next { height } previous { next { height next { height } } } }
+    }`
+    const { data } = await ask(query, { miner })
+    const past = async (path: string) => (await pipeline.get(`/address/${String(miner)}${path}`)).body
+    const { items, total } = await past('/txs?limit=1&at=9')
+    const { outputs } = (await pipeline.get(`/tx/${String(items[0].txid)}?at=9`)).body
+    const spent = outputs.map(({ spent_txid }: { spent_txid: string | null }) => ({ spent_txid }))
+    expect(data.address).toEqual({
+      tx_count: (await past('?at=9')).tx_count,
+      transactions: { total, items: [{ transaction: { outputs: spent } }] },
+      now: { total: (await past('/txs?at=131')).total },
+      utxos: { total: (await past('/utxos?at=9')).total },
+    })
+    expect(data.block).toEqual({ height: 9, next: null, previous: { next: { height: 9, next: null } } })
+  })
+
   it('reads each table once per step, however many objects take it', async () => {
     const tablesOf = async (blocks: number, txs: number): Promise<Record<string, number>> => {
       watched.tables.length = 0
