@@ -342,9 +342,15 @@ describe('reorganisations', () => {
     const addresses = scripts.flatMap((script) => addressOf(Buffer.from(script, 'hex'), REGTEST) ?? [])
     const paths = [
       ...addresses.flatMap((address) =>
-        ['', '/txs', '/txs?sort=asc&limit=3', '/utxos', '/utxos?mempool=true', '/balance-history'].map(
-          (path) => `/address/${address}${path}`,
-        ),
+        [
+          '',
+          '/exposure',
+          '/txs',
+          '/txs?sort=asc&limit=3',
+          '/utxos',
+          '/utxos?mempool=true',
+          '/balance-history',
+        ].map((path) => `/address/${address}${path}`),
       ),
       ...['', '/status', '/outspends'].map((path) => `/tx/${double.txid}${path}`),
       ...['/block/3/txs?limit=3', '/block/26', '/block/28', '/blocks?limit=4'],

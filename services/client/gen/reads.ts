@@ -1920,6 +1920,8 @@ export interface Reads {
     arguments: {
       /** The address; or in hexadecimal a script hash of the Electrum protocol, a public key, whose P2PK script is meant, or a script: a well-formed address of this chain, a script hash, a public key or a script. */
       address: string
+      /** Height of a block of the chain, as of which to answer, without the mempool; by default the newest: an integer from 0 to 2147483647. */
+      at?: number
     }
     answer: AddressExposure
   }

@@ -10,8 +10,8 @@ import {
 import type { Network } from '../../../../../pipelines/chain/networks.js'
 import { isDilithiumKey, keyOf, scriptType } from '../../../../../pipelines/chain/script.js'
 import { isoTime } from '../../../../../pipelines/chain/time.js'
-import { address } from '../arguments.js'
-import { declareRead, NotFound, type ReadContext } from '../read.js'
+import { address, at } from '../arguments.js'
+import { declareRead, NO_BLOCK, NotFound, type ReadContext } from '../read.js'
 import { requestedScript } from '../script.js'
 import { type AddressExposure, AddressExposure as Answer } from '../shapes.js'
 import {
@@ -32,9 +32,9 @@ export const addressExposure = declareRead({
     'Whether a computer that derives private keys from public ones could take the coins of an address or script, with the transaction that showed the key. Other scripts of the same key count, if they are derived from it or from its hash, and unconfirmed spends.',
   path: '/address/:address/exposure',
   fresh: 'objects',
-  args: { address },
+  args: { address, at },
   answer: Answer,
-  notFound: ['Address not found'],
+  notFound: ['Address not found', NO_BLOCK],
   emptyFrom: (_, { tx_count }) => (tx_count === 0 ? 0 : undefined),
   async resolve(context, { address: requested }) {
     const { script, network, address } = await requestedScript(context, requested)

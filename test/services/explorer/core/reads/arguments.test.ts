@@ -9,7 +9,12 @@ type Range = readonly [fallback: number | undefined, least: number, most: number
 const PAST = [
   ...['/blocks', '/block/:heightOrHash', '/block/:heightOrHash/txs'],
   ...['/tx/:txid', '/tx/:txid/status', '/tx/:txid/outspends', '/addresses', '/address/:address'],
-  ...['/address/:address/txs', '/address/:address/utxos', '/address/:address/balance-history'],
+  ...[
+    '/address/:address/txs',
+    '/address/:address/utxos',
+    '/address/:address/balance-history',
+    '/address/:address/exposure',
+  ],
   ...['/wallet', '/wallet/addresses', '/wallet/txs', '/wallet/utxos'],
   ...['/stats/summary', '/stats/supply', '/stats/richlist', '/stats/daily', '/stats/dilithium'],
   ...['/stats/dilithium/history', '/stats/value', '/stats/exposure', '/stats/exposure/history'],
