@@ -2154,6 +2154,8 @@ export interface Reads {
       to?: string
       /** Maximum number of items: an integer from 1 to 365; default: 30. */
       limit?: number
+      /** Height of a block of the chain, as of which to answer, without the mempool; by default the newest: an integer from 0 to 2147483647. */
+      at?: number
     }
     answer: {
       /** In the order of the read. */

@@ -345,6 +345,7 @@ const CHARTS = {
 const PAST_CHARTS: ReadonlySet<string> = new Set([
   'quantum.csv',
   'exposure.csv',
+  'types.csv',
   'activity.csv',
   'balance.csv',
 ])

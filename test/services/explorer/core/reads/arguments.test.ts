@@ -17,7 +17,13 @@ const PAST = [
   ],
   ...['/wallet', '/wallet/addresses', '/wallet/txs', '/wallet/utxos'],
   ...['/stats/summary', '/stats/supply', '/stats/richlist', '/stats/daily', '/stats/dilithium'],
-  ...['/stats/dilithium/history', '/stats/value', '/stats/exposure', '/stats/exposure/history'],
+  ...[
+    '/stats/dilithium/history',
+    '/stats/value',
+    '/stats/value/history',
+    '/stats/exposure',
+    '/stats/exposure/history',
+  ],
 ]
 
 /** The other integer arguments of the contract and of its additions. */
@@ -59,6 +65,7 @@ const OTHERS: Readonly<Record<string, Readonly<Record<string, Range>>>> = {
   '/stats/daily': { limit: [30, 1, 365] },
   '/stats/dilithium/history': { limit: [30, 1, 365] },
   '/stats/value': { limit: [20, 1, 20] },
+  '/stats/value/history': { limit: [30, 1, 365] },
   '/stats/exposure/history': { limit: [30, 1, 365] },
   '/mining/pool': { limit: [20, 1, 100] },
   '/mining/pools': { window: [1440, 1, 10_000] },
