@@ -77,7 +77,6 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the explorer in Chromium',
       '/supply?at=30',
       '/quantum',
       '/reorgs',
-      '/reorgs/1',
       '/labels',
       '/op-returns',
       '/large',
@@ -88,7 +87,7 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the explorer in Chromium',
       '/nowhere',
       '/de',
       `/de/tx/${spend.txid}`,
-      '/de/mining',
+      '/de/reorgs/1',
     ]
     browsing = await Browsing.start(pipeline.url)
     figures = new PageFigures(browsing, pipeline)

@@ -19,7 +19,7 @@ import {
 import type { ChainState } from '../../core/state/state.js'
 import { WrittenAnswer } from '../../core/reads/written-answer.js'
 import type { Assets } from './assets.js'
-import { pastBanner } from './components/past.js'
+import { pastBanner } from './past.js'
 import type { Format } from './format.js'
 import { inLanguage, type Language, MESSAGES } from './language.js'
 import { layout, type Shown } from './layout.js'

@@ -82,8 +82,8 @@ export interface LostInput {
 }
 
 /**
- * What became of a transaction: it is in the branch that replaced its block, in another block of the chain, or in the mempool; another
- * transaction has spent one of its outputs; an output that it spends is gone; or nothing is in its way, and it is nowhere.
+ * The present state of a transaction: in the branch that replaced its block, in another block of the chain, in the mempool; or not, because
+ * another transaction has spent one of its outputs, an output that it spends is gone, or for a reason that the chain does not show.
  */
 export type Outcome = 'again' | 'elsewhere' | 'unconfirmed' | 'doubleSpent' | 'orphaned' | 'dropped'
 

@@ -29,7 +29,7 @@ import {
   txLink,
 } from '../components/elements.js'
 import { exposureVerdict } from '../components/exposure.js'
-import { travelSection } from '../components/past.js'
+import { travelSection } from '../past.js'
 import { ownerLink, scriptName } from '../components/scripts.js'
 import { qrCode } from '../components/qr.js'
 import { table } from '../components/table.js'

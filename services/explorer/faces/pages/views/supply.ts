@@ -17,7 +17,7 @@ import {
   stats,
 } from '../components/elements.js'
 import { halving } from '../components/halving.js'
-import { travelSection } from '../components/past.js'
+import { travelSection } from '../past.js'
 import { table } from '../components/table.js'
 import { declarePage, pastArgument } from '../page.js'
 import { activity, rangeOf } from '../series.js'

@@ -1,8 +1,8 @@
-import { isoTime } from '../../../../../pipelines/chain/time.js'
-import { html, type Html } from '../../../../design/html.js'
-import type { ChainState } from '../../../core/state/state.js'
-import { filled, type Format } from '../format.js'
-import type { Messages } from '../messages/en/index.js'
+import { isoTime } from '../../../../pipelines/chain/time.js'
+import { html, type Html } from '../../../design/html.js'
+import type { ChainState } from '../../core/state/state.js'
+import { filled, type Format } from './format.js'
+import type { Messages } from './messages/en/index.js'
 
 /** The sources of what leads to other states of the chain. */
 interface Travelling {
