@@ -12,9 +12,12 @@ export type Part = Html | string | number | undefined | readonly Part[]
  * @param main URL.
  */
 export function scripts(theme: string, main: string): Html {
-  const later = `<script src="${escapeHtml(main)}" type="module"></script>`
-  return new Html(`<script src="${escapeHtml(theme)}"></script>\n${later}`)
+  return new Html(`<script src="${escapeHtml(theme)}"></script>\n${moduleScript(main).text}`)
 }
+
+/** Returns the script element of a page without a choice of the theme. */
+export const moduleScript = (url: string): Html =>
+  new Html(`<script src="${escapeHtml(url)}" type="module"></script>`)
 
 /** Returns the HTML of a template. Values are escaped unless they are Html; undefined results in nothing. */
 export function html(template: readonly string[], ...parts: readonly Part[]): Html {

@@ -68,7 +68,7 @@ describe.skipIf(CHROMIUM === undefined)('open pages', () => {
       nodeUrl: node.url,
       engineUrl: inject('engineUrl'),
       rankingTail: 0,
-      explorer: { auditEveryMs: 0, definitions: { pools } },
+      explorer: { auditEveryMs: 0, definitions: { pools }, explorerUrl: 'https://explorer.example/' },
     })
     await level()
     browsing = await Browsing.start(pipeline.url)
@@ -235,6 +235,82 @@ describe.skipIf(CHROMIUM === undefined)('open pages', () => {
       expect(await statusOf(explorer.url)).toBe(429)
     } finally {
       await explorer.close()
+    }
+  })
+
+  it('have pictures for links to them, which change as their objects do', async () => {
+    const block = node.chain.at(30)!
+    const { items } = (await pipeline.get(`/block/${block.hash}/txs`)).body
+    const { txid, outputs } = items[0]
+    const objects = [`/block/${block.hash}`, `/tx/${txid}`, `/address/${outputs[0].addresses[0].address}`]
+    for (const path of objects) {
+      const text = await (await fetch(pipeline.url + path, { headers: { accept: 'text/html' } })).text()
+      expect(text).toContain(`content="https://explorer.example${path}.png"`)
+      expect(text).toContain('content="summary_large_image"')
+    }
+    const tags = new Map<string, string | null>()
+    for (const path of [...objects, '/mempool/block/1', '/de/index']) {
+      const response = await fetch(`${pipeline.url}${path}.png`, { headers: { 'accept-encoding': 'br' } })
+      expect([response.status, response.headers.get('content-type')], path).toEqual([200, 'image/png'])
+      expect(response.headers.get('content-encoding')).toBeNull()
+      const png = Buffer.from(await response.arrayBuffer())
+      expect([png.readUInt32BE(16), png.readUInt32BE(20)]).toEqual([1200, 630])
+      tags.set(path, response.headers.get('etag'))
+    }
+    for (const path of ['/block/999999', `/tx/${'00'.repeat(32)}`, '/address/nothing', '/blocks'])
+      expect([400, 404], path).toContain((await fetch(`${pipeline.url}${path}.png`)).status)
+    node.simulation.mine({ blocks: 1 })
+    await level()
+    const statusOf = async (path: string): Promise<number> =>
+      (await fetch(`${pipeline.url}${path}.png`, { headers: { 'if-none-match': tags.get(path) ?? '' } }))
+        .status
+    expect(await statusOf(`/block/${block.hash}`)).toBe(304)
+    // It has its confirmations.
+    expect(await statusOf(`/tx/${txid}`)).toBe(200)
+    expect(await statusOf('/de/index')).toBe(200)
+  })
+
+  it('are shown by other sites only if they are made for frames, and follow the chain there and on a wall', async () => {
+    const allowed = ['/embed/block/latest', '/embed/block/30', '/embed/mempool', '/de/embed/address/nothing']
+    for (const path of [...allowed, '/', '/clock', '/block/30', '/embed']) {
+      const { headers } = await fetch(pipeline.url + path, { headers: { accept: 'text/html' } })
+      const ancestors = allowed.includes(path) ? '*' : "'none'"
+      expect(headers.get('content-security-policy'), path).toContain(`frame-ancestors ${ancestors}`)
+    }
+    const site = createServer((socket) => {
+      const frames = ['/embed/block/latest?theme=dark', '/embed/mempool', '/clock']
+        .map((path) => `<iframe src="${pipeline.url}${path}"></iframe>`)
+        .join('')
+      socket.end(`HTTP/1.1 200 OK\r\ncontent-type: text/html\r\nconnection: close\r\n\r\n${frames}`)
+    })
+    await once(site.listen(0, '127.0.0.1'), 'listening')
+    const page = await browsing.browser.newPage()
+    const framed = (at: number) => page.locator('iframe').nth(at).contentFrame()
+    try {
+      await page.goto(`http://127.0.0.1:${String((site.address() as { port: number }).port)}/`)
+      const newest = framed(0).locator('h1 a')
+      await newest.waitFor()
+      expect(
+        await newest.evaluate((link) => getComputedStyle(link.ownerDocument.body).colorScheme),
+      ).toContain('dark')
+      await framed(1).locator('.fees').waitFor()
+      expect(await framed(2).locator('.clock').count()).toBe(0)
+      const clock = await open('/clock')
+      const height = clock.locator('.clock h1 a')
+      expect(await height.textContent()).toBe(String(node.chain.tip.height))
+      node.simulation.mine({ blocks: 1 })
+      await level()
+      const { hash } = node.chain.tip
+      await clock.locator(`h1 a[href="/block/${hash}"]`).waitFor()
+      await framed(0).locator(`h1 a[href="/block/${hash}"]`).waitFor()
+      for (const width of [320, 390, 3840]) {
+        await clock.setViewportSize({ width, height: Math.round(width * 0.6) })
+        expect(await clock.evaluate('document.documentElement.scrollWidth')).toBe(width)
+      }
+      await done(clock)
+    } finally {
+      await page.close()
+      site.close()
     }
   })
 

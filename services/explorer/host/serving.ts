@@ -48,7 +48,16 @@ export function servingOf(
   // One line for each face; if two faces have a path, the first face answers.
   const faces: readonly HttpFace[] = [
     restFace({ core, answers, documents }),
-    pagesFace({ core, openApi, basePath, explorerUrl, docsUrl, docsPort, limit: pagesLimit }),
+    pagesFace({
+      core,
+      openApi,
+      basePath,
+      explorerUrl,
+      docsUrl,
+      docsPort,
+      limit: pagesLimit,
+      logger: options.logger,
+    }),
     graphqlFace(core, basePath),
     websocketFace(core),
     electrum.web,

@@ -6,6 +6,8 @@ export interface Media {
   readonly type: string
   /** The header `content-security-policy`. Not set: the policy of data, which allows nothing. */
   readonly policy?: string
+  /** True if no content coding makes it smaller. */
+  readonly isCompressed?: boolean
   /** The path below which the face serves its reads, for metrics. Not set: the root. */
   readonly prefix?: string
   /**

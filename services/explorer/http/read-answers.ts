@@ -96,7 +96,7 @@ export class ReadAnswers {
       media?.isFor === undefined ||
       (!prefersJson(head.getHeader('accept')) && media.isFor(head.getHeader('accept-language')))
     if (!isFor) return undefined
-    const isCoded = cached.body.length >= LEAST_COMPRESSED
+    const isCoded = cached.body.length >= LEAST_COMPRESSED && media?.isCompressed !== true
     return cached.inCoding(isCoded ? preferredCoding(head.getHeader('accept-encoding')) : undefined)
   }
 
@@ -153,7 +153,8 @@ export class ReadAnswers {
   }
 }
 
-const codingOf = ({ answer }: Success, { acceptEncoding }: Request) => codingFor(answer.body, acceptEncoding)
+const codingOf = ({ answer }: Success, { acceptEncoding }: Request) =>
+  mediaOf(answer)?.isCompressed === true ? undefined : codingFor(answer.body, acceptEncoding)
 
 /** Returns the answer of a read that does not describe a state of the chain. */
 function outsideAnswer(answer: CachedAnswer): Answer {

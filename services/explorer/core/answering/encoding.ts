@@ -16,6 +16,7 @@ export interface Encoding {
     | 'html'
     | 'csv'
     | 'atom'
+    | 'png'
     | 'esplora-json'
     | 'esplora-text'
     | 'esplora-bytes'
@@ -37,6 +38,11 @@ export function encodedText(text: string): Encoded {
   // Not Buffer.from, which cuts small buffers from a larger block: one answer in the cache would keep the whole block in memory.
   const body = Buffer.allocUnsafeSlow(Buffer.byteLength(text))
   body.write(text)
+  return encodedBytes(body)
+}
+
+/** Returns bytes with their ETag. */
+export function encodedBytes(body: Buffer): Encoded {
   const digest = createHash('sha256').update(body).digest('base64url').slice(0, 16)
   return { body, etag: `"${digest}"` }
 }

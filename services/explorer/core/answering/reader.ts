@@ -15,6 +15,7 @@ import {
   type NodeStatus,
   NotBuiltYet,
   NotFound,
+  Overloaded,
   type Read,
   type ReadContext,
 } from '../reads/read.js'
@@ -369,6 +370,7 @@ export class Reader {
   failureOf(error: unknown): Failure {
     if (error instanceof BadArgument || error instanceof AnswerTooLarge || error instanceof TxRejected)
       return { code: error.code, message: error.message }
+    if (error instanceof Overloaded) return OVERLOADED
     if (error instanceof NodeUnavailable) return NODE_UNAVAILABLE
     if (error instanceof DatabaseUnavailable) return this.#unavailable()
     throw error

@@ -187,5 +187,8 @@ export function networkIn({ chain: { network } }: Pick<ReadContext, 'chain'>): N
   return network
 }
 
+/** Thrown by a resolver that cannot begin more work of its kind now: 503. */
+export class Overloaded extends coded('HW_OVERLOADED') {}
+
 /** Thrown for an argument that is malformed or outside its range: 400. The message contains its name and range. */
 export class BadArgument extends coded('HW_INVALID_ARGUMENT') {}

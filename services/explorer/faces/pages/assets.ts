@@ -18,6 +18,8 @@ export interface Assets {
   readonly at: (path: string) => string
   /** Scheme and host of the explorer for all readers; empty if they are not known. */
   readonly origin: string
+  /** True if pages have pictures for links to them. */
+  readonly hasPictures: boolean
 }
 
 /** The path of the files. */
@@ -45,13 +47,14 @@ let cachedFiles: Files | undefined
  * Reads all files into memory, once.
  * @param basePath without a slash at its end.
  * @param explorerUrl the public URL of the explorer. Not set: not known; a host that a request names is not trusted.
+ * @param hasPictures whether pictures can be drawn.
  * @throws Error if they have not been built.
  */
-export function loadAssets(basePath = '', explorerUrl?: string): Assets {
+export function loadAssets(basePath = '', explorerUrl?: string, hasPictures = false): Assets {
   const files = (cachedFiles ??= readAssets())
   const at = (path: string): string => basePath + path
   const origin = explorerUrl === undefined ? '' : new URL(explorerUrl).origin
-  return { get: files.get, url: (source) => at(files.url(source)), at, origin }
+  return { get: files.get, url: (source) => at(files.url(source)), at, origin, hasPictures }
 }
 
 function readAssets(): Files {

@@ -26,7 +26,7 @@ export interface ErrorPage {
 }
 
 /** Returns the page for a failure: what is wrong, and what to do. */
-export function errorPage(failure: Failure, page: ErrorPage): Html {
+export function errorPage(failure: Failure, page: ErrorPage, document = layout): Html {
   const { locale, path, assets, chain } = page
   const language = languageOfLocale(locale)
   const t = MESSAGES[language]
@@ -50,7 +50,7 @@ export function errorPage(failure: Failure, page: ErrorPage): Html {
     </p>
   </div>`
   const following = awaited === undefined ? {} : { channels: ['mempool' as const], awaited }
-  return layout({ title, body, ...following }, { ...page, retrySeconds })
+  return document({ title, body, ...following }, { ...page, retrySeconds })
 }
 
 interface Words {

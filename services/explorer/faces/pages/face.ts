@@ -1,7 +1,10 @@
+import type { Logger } from '../../../../pipelines/logger.js'
 import type { RequestLimit } from '../../core/answering/request-limit.js'
 import type { Core } from '../../core/core.js'
 import type { HttpFace } from '../face.js'
 import { loadAssets } from './assets.js'
+import { drawingProblem } from './pictures/drawing.js'
+import { Drawer } from './pictures/drawer.js'
 import { Site } from './site.js'
 import type { OpenApi } from './views/api.js'
 
@@ -17,6 +20,7 @@ interface PagesParts {
   readonly docsUrl: string | undefined
   readonly docsPort: number | undefined
   readonly limit: RequestLimit
+  readonly logger: Pick<Logger, 'warn'>
 }
 
 /** Returns the face of the pages for people. */
@@ -28,9 +32,14 @@ export const pagesFace = ({
   docsUrl,
   docsPort,
   limit,
-}: PagesParts): HttpFace =>
-  new Site({
-    assets: loadAssets(basePath, explorerUrl),
+  logger,
+}: PagesParts): HttpFace => {
+  const problem = drawingProblem()
+  if (problem !== undefined)
+    logger.warn({ reason: problem }, 'the pictures of links cannot be drawn: pages have none')
+  return new Site({
+    assets: loadAssets(basePath, explorerUrl, problem === undefined),
+    drawer: problem === undefined ? new Drawer() : undefined,
     status: core,
     condition: core.condition,
     openApi: () => JSON.parse(openApi()) as OpenApi,
@@ -40,3 +49,4 @@ export const pagesFace = ({
     docsPort,
     limit,
   })
+}

@@ -1,12 +1,16 @@
 import type { Commands } from '../../core/core.js'
+import { EMBEDDED } from './embeds/embeds.js'
 import { FEEDS } from './feeds/feeds.js'
 import { MAX_BODY, MAX_READ_BODY } from '../../http/body.js'
 import type { Page, Surroundings } from './page.js'
+import type { Drawer } from './pictures/drawer.js'
+import { picturesOf } from './pictures/pictures.js'
 import { chartCsv } from './series.js'
 import { address } from './views/address.js'
 import { api, type OpenApi } from './views/api.js'
 import { block } from './views/block.js'
 import { blocks } from './views/lists/blocks.js'
+import { clock } from './embeds/clock.js'
 import { front } from './views/front.js'
 import { labels } from './views/lists/labels.js'
 import { large } from './views/lists/large.js'
@@ -32,6 +36,8 @@ export interface PageSources extends Surroundings {
   readonly status: StatusSource
   /** Returns the description of the API. */
   readonly openApi: () => OpenApi
+  /** Draws the pictures of links. Not set: there are none. */
+  readonly drawer?: Drawer | undefined
   /** Not set: transactions are not broadcast. */
   readonly commands?: Commands | undefined
 }
@@ -47,11 +53,14 @@ export interface PostedPage {
 /** Returns all pages. A new one is declared in a file of `views/` and added here. */
 export function pagesOf(sources: PageSources): {
   readonly documents: readonly Page[]
+  /** Documents that other sites may show in frames. */
+  readonly embeds: readonly Page[]
   readonly texts: readonly Page[]
   readonly feeds: readonly Page[]
+  readonly pictures: readonly Page[]
   readonly posted: readonly PostedPage[]
 } {
-  const { status: source, openApi, commands } = sources
+  const { status: source, openApi, commands, drawer } = sources
   const declared = [
     front,
     block,
@@ -71,6 +80,7 @@ export function pagesOf(sources: PageSources): {
     labels,
     opReturns,
     large,
+    clock,
     api(openApi, source.ports),
     search,
     status(source),
@@ -80,5 +90,13 @@ export function pagesOf(sources: PageSources): {
     { page: send(commands)(sources), maxBodyBytes: MAX_BODY, limit: commands?.limit },
   ]
   const made = (pages: readonly ((of: Surroundings) => Page)[]): Page[] => pages.map((page) => page(sources))
-  return { documents: made(declared), texts: [chartCsv], feeds: made(FEEDS), posted }
+  const pictures = drawer === undefined ? [] : made(picturesOf(drawer))
+  return {
+    documents: made(declared),
+    embeds: made(EMBEDDED),
+    texts: [chartCsv],
+    feeds: made(FEEDS),
+    pictures,
+    posted,
+  }
 }

@@ -24,6 +24,8 @@ export interface Shown {
   readonly feed?: string
   /** True if the page shows a past state, which no event changes. */
   readonly isPast?: boolean
+  /** The path of the page whose picture others show for a link to it. Not set: the first page. */
+  readonly picture?: string
   /** True if the page reports that something does not exist, which only an index that is level with the node does. */
   readonly isAbsent?: boolean
   /** The transaction that the page waits for: of the mempool, it alone changes the page. */
@@ -60,6 +62,7 @@ const MORE = [
   ['/labels', 'labels'],
   ['/wallet', 'wallet'],
   ['/send', 'send'],
+  ['/clock', 'clock'],
   ['/reorgs', 'reorgs'],
   ['/api', 'api'],
   ['/status', 'status'],
@@ -92,7 +95,7 @@ export function layout(content: Shown, frame: Frame): Html {
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <title>${name}</title>
         <meta name="description" content="${about}" />
-        ${preview({ title, about, url }, frame)} ${refresh(frame)}
+        ${preview({ title, about, url, picture: content.picture ?? '/' }, frame)} ${refresh(frame)}
         <meta name="color-scheme" content="light dark" />
         <link rel="canonical" href="${url}" />
         ${feed === undefined ? undefined : html`<link rel="alternate" type="application/atom+xml" title="${name}" href="${to(feedPathOf(feed))}" />`}
@@ -123,18 +126,29 @@ export function layout(content: Shown, frame: Frame): Html {
     </html> `
 }
 
+/** The size of the pictures of links, as their consumers expect it, in pixels. */
+export const PICTURE = { width: 1200, height: 630 } as const
+
 /** Returns the path of the feed of a page. */
 export const feedPathOf = (path: string): string => `${path}.atom`
+
+/** Returns the path of the picture of a page. */
+export const picturePathOf = (path: string): string => `${path === '/' ? '/index' : path}.png`
 
 interface Previewed {
   readonly title: string
   readonly about: string
   readonly url: string
+  /** The path of the page that the picture is of. */
+  readonly picture: string
 }
 
 /** Returns what others show of a link to a page (Open Graph): no URL if the host is not known, because none may be relative. */
-function preview({ title, about, url }: Previewed, { locale, assets }: Frame): Html {
-  const { origin } = assets
+function preview({ title, about, url, picture }: Previewed, { locale, assets }: Frame): Html {
+  const { origin, hasPictures, at } = assets
+  const isLarge = origin !== '' && hasPictures
+  const { width, height } = PICTURE
+  const path = at(inLanguage(languageOfLocale(locale), picturePathOf(picture)))
   return html`<meta property="og:type" content="website" />
     <meta property="og:site_name" content="${MESSAGES[languageOfLocale(locale)].site.name}" />
     <meta property="og:title" content="${title}" />
@@ -144,9 +158,20 @@ function preview({ title, about, url }: Previewed, { locale, assets }: Frame): H
       origin === ''
         ? undefined
         : html`<meta property="og:url" content="${url}" />
-            <meta property="og:image" content="${origin}${assets.url('apple-touch-icon.png')}" />`
+            <meta
+              property="og:image"
+              content="${origin}${isLarge ? path : assets.url('apple-touch-icon.png')}"
+            />`
     }
-    <meta name="twitter:card" content="summary" />`
+    ${
+      isLarge
+        ? html`<meta property="og:image:type" content="image/png" />
+            <meta property="og:image:width" content="${width}" />
+            <meta property="og:image:height" content="${height}" />
+            <meta property="og:image:alt" content="${title}. ${about}" />`
+        : undefined
+    }
+    <meta name="twitter:card" content="${isLarge ? 'summary_large_image' : 'summary'}" />`
 }
 
 /** Returns what the pages of a chain are about. @param network undefined before it is known. */
@@ -154,7 +179,7 @@ export const aboutOf = (t: Messages, network: Network | undefined): string =>
   t.site.about(network === undefined ? t.site.chain : titleOf(network))
 
 /** Returns the seconds after which a page may be better; undefined if it follows the feed. */
-const secondsOf = ({ retrySeconds, chain: { view } }: Frame): number | undefined =>
+export const secondsOf = ({ retrySeconds, chain: { view } }: Frame): number | undefined =>
   retrySeconds ?? (view === undefined ? EMPTY_RETRY : undefined)
 
 /** Returns the element that makes a browser without scripts request a page again that may be better by then. */
@@ -167,7 +192,11 @@ function refresh(frame: Frame): Html | undefined {
 }
 
 /** Returns what the client needs to keep the page up to date: the state, the channels, and the numbers of their last events. */
-function feedOf({ channels = [], awaited, isPast }: Shown, frame: Frame, t: Messages): Html | undefined {
+export function feedOf(
+  { channels = [], awaited, isPast }: Shown,
+  frame: Frame,
+  t: Messages,
+): Html | undefined {
   const { assets, chain } = frame
   if (isPast === true) return undefined
   const head = chain.view?.head

@@ -1,7 +1,7 @@
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox'
 import type { Network } from '../../../../pipelines/chain/networks.js'
 import { dayOfDate } from '../../../../pipelines/chain/time.js'
-import { html } from '../../../design/html.js'
+import { html, type Html } from '../../../design/html.js'
 import { contextAt } from '../../core/answering/past.js'
 import type { Condition } from '../../core/health/condition.js'
 import { lastHeights } from '../../core/reads/addresses/balance-history.js'
@@ -22,7 +22,7 @@ import type { Assets } from './assets.js'
 import { pastBanner } from './past.js'
 import type { Format } from './format.js'
 import { inLanguage, type Language, MESSAGES } from './language.js'
-import { layout, type Shown } from './layout.js'
+import { type Frame, layout, type Shown } from './layout.js'
 import { ALL_LOCALES, formatOf, languageOfLocale, type Locale } from './locales.js'
 import type { Messages } from './messages/en/index.js'
 
@@ -98,7 +98,13 @@ export interface Surroundings {
 }
 
 /** Declares a page. */
-export function declarePage<A extends Arguments>(
+export const declarePage = <A extends Arguments>(
+  declared: PageDeclaration<A>,
+): ((sources: Surroundings) => Page) => declareIn(layout, declared)
+
+/** Declares a page with a frame of its own. @param document returns the complete document. */
+export function declareIn<A extends Arguments>(
+  document: (content: Shown, frame: Frame, args: Args<A>) => Html,
   declared: PageDeclaration<A>,
 ): (sources: Surroundings) => Page {
   const { view, ...rest } = declared
@@ -116,20 +122,20 @@ export function declarePage<A extends Arguments>(
         validity.dependsOn('condition')
         const path = own + queryOf(chain)
         const frame = { locale, path, assets, chain: chain.present ?? chain, condition: condition() }
-        const document = layout(shown, frame)
-        if (shown.isAbsent === true) absent.add(document)
-        return document
+        const made = document(shown, frame, args)
+        if (shown.isAbsent === true) absent.add(made)
+        return made
       },
     })
 }
 
-/** Declares a file, such as CSV. */
+/** Declares a file, such as CSV or a picture. */
 export function declareText<A extends Arguments>({
   text,
   at = (path) => path,
   ...rest
 }: Omit<PageDeclaration<A>, 'view'> & {
-  readonly text: (page: PageContext, args: Args<A>) => Promise<string>
+  readonly text: (page: PageContext, args: Args<A>) => Promise<string | Buffer>
   /** Returns the URL of a path. Not set: the path itself, for a file without links. */
   readonly at?: Assets['at']
 }): Page {

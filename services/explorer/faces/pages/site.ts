@@ -1,4 +1,4 @@
-import { type Encoding, encodedText, JSON_ENCODING } from '../../core/answering/encoding.js'
+import { type Encoding, encodedBytes, encodedText, JSON_ENCODING } from '../../core/answering/encoding.js'
 import { type Failure, overLimit } from '../../core/answering/failure.js'
 import { preferredCoding } from '../../../http/content-coding.js'
 import type { RequestLimit } from '../../core/answering/request-limit.js'
@@ -25,6 +25,7 @@ import type { HandlerRoute, HttpFace, PathParams, ReadRoute, Route } from '../fa
 import type { ChainState } from '../../core/state/state.js'
 import { Html } from '../../../design/html.js'
 import { ASSETS } from './assets.js'
+import { bareLayout, EMBEDS } from './embeds/frame.js'
 import { errorPage } from './errors.js'
 import { type PageSources, pagesOf, type PostedPage } from './index.js'
 import { inLanguage, type Language, LANGUAGES, languageOf } from './language.js'
@@ -47,17 +48,23 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-const htmlIn = (locale: Locale): Encoding & { media: Media } => ({
+/** Other sites may show these pages in frames, as the only ones: no button of theirs does anything that its reader would not want. */
+const EMBED_POLICY = POLICY.replace("frame-ancestors 'none'", 'frame-ancestors *')
+
+const htmlIn = (locale: Locale, policy: string): Encoding & { media: Media } => ({
   name: 'html',
   media: {
     type: 'text/html; charset=utf-8',
-    policy: POLICY,
+    policy,
     isFor: (acceptLanguage) => localeOf(languageOfLocale(locale), acceptLanguage) === locale,
   },
   encode: (answer) => encodedText(answer instanceof Html ? answer.text : ''),
 })
 
-const HTML: ReadonlyMap<Locale, Encoding> = new Map(ALL_LOCALES.map((locale) => [locale, htmlIn(locale)]))
+const encodingsOf = (policy: string): ReadonlyMap<Locale, Encoding> =>
+  new Map(ALL_LOCALES.map((locale) => [locale, htmlIn(locale, policy)]))
+const HTML = encodingsOf(POLICY)
+const EMBED = encodingsOf(EMBED_POLICY)
 
 const CSV: Encoding & { media: Media } = {
   name: 'csv',
@@ -73,6 +80,12 @@ const ATOM: Encoding & { media: Media } = {
   name: 'atom',
   media: { ...CSV.media, type: 'application/atom+xml; charset=utf-8' },
   encode: CSV.encode,
+}
+
+const PNG: Encoding & { media: Media } = {
+  name: 'png',
+  media: { ...CSV.media, type: 'image/png', isCompressed: true },
+  encode: (answer) => encodedBytes(answer as Buffer),
 }
 
 /** The name of a file changes with its content. */
@@ -111,11 +124,13 @@ export interface SiteParts extends PageSources {
 type FormFor = NonNullable<ReadRoute['formFor']>
 
 /** Returns the form of a page for a request; undefined if the client prefers JSON, or the path ends with a slash. */
-const pageForm: FormFor = ({ path, accept, acceptLanguage }) => {
-  if (hasSlash(path) || prefersJson(accept)) return undefined
-  const locale = localeOf(languageOf(path).language, acceptLanguage)
-  return { encoding: HTML.get(locale) ?? CSV, params: { locale } }
-}
+const pageForm =
+  (encodings: ReadonlyMap<Locale, Encoding>): FormFor =>
+  ({ path, accept, acceptLanguage }) => {
+    if (hasSlash(path) || prefersJson(accept)) return undefined
+    const locale = localeOf(languageOf(path).language, acceptLanguage)
+    return { encoding: encodings.get(locale) ?? CSV, params: { locale } }
+  }
 
 /** Returns the form of a file. Its column names are in a language; its figures do not depend on the language. */
 const textForm =
@@ -135,7 +150,7 @@ export class Site implements HttpFace {
   constructor(parts: SiteParts) {
     this.#parts = parts
     if (parts.limit !== undefined) this.limit = parts.limit
-    const { documents, texts, feeds, posted } = pagesOf(parts)
+    const { documents, embeds, texts, feeds, pictures, posted } = pagesOf(parts)
     const routesOf = (pages: readonly Page[], formFor: FormFor): ReadRoute[] =>
       LANGUAGES.flatMap((language) =>
         pages.map((read) => ({
@@ -155,7 +170,9 @@ export class Site implements HttpFace {
     const pages = [
       // Before the page of an address, whose path theirs would match.
       ...routesOf(feeds, textForm(ATOM)),
-      ...routesOf(documents, pageForm),
+      ...routesOf(pictures, textForm(PNG)),
+      ...routesOf(documents, pageForm(HTML)),
+      ...routesOf(embeds, pageForm(EMBED)),
       ...routesOf(texts, textForm(CSV)),
     ]
     this.#pages = new Router(pages)
@@ -264,13 +281,14 @@ export class Site implements HttpFace {
   #failedPage(failure: Failure, { path: requested, acceptLanguage }: PageRequest, chain: ChainState): Answer {
     const { language, path } = languageOf(requested)
     const { status, headers, code } = failureAnswer(failure)
-    const page = errorPage(failure, {
-      locale: localeOf(language, acceptLanguage),
-      path,
-      assets: this.#parts.assets,
-      chain,
-      condition: this.#parts.condition(),
-    })
+    const { assets, condition } = this.#parts
+    const locale = localeOf(language, acceptLanguage)
+    const isEmbedded = path.startsWith(`${EMBEDS}/`)
+    const page = errorPage(
+      failure,
+      { locale, path, assets, chain, condition: condition() },
+      isEmbedded ? (content, frame) => bareLayout(content, frame, { isEmbedded }) : undefined,
+    )
     const others = headers.filter(([name]) => name !== 'content-type' && name !== 'cache-control')
     return {
       status,
@@ -282,7 +300,7 @@ export class Site implements HttpFace {
         ...others,
       ],
       body: Buffer.from(page.text),
-      policy: POLICY,
+      policy: isEmbedded ? EMBED_POLICY : POLICY,
     }
   }
 

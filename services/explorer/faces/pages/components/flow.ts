@@ -55,7 +55,7 @@ export function flow({ t }: PageContext, inputs: readonly Ribbon[], outputs: rea
   />`
   return html`<figure class="flow">
     <svg role="group" aria-label="${t.tx.flow}">
-      ${stretched(trunk)}${ribbons(inputs, 0, TRUNK.left)}${ribbons(outputs, WIDTH, TRUNK.right)}${below('hint', html`${t.tx.flowHint}`)}
+      ${stretched(trunk)}${ribbons(inputs, true)}${ribbons(outputs, false)}${below('hint', html`${t.tx.flowHint}`)}
     </svg>
     <ul class="legend">
       ${legend}
@@ -74,17 +74,21 @@ const below = (kind: string, text: Html): Html =>
     ><p>${text}</p></foreignObject
   >`
 
-/** Returns ribbons from an edge of the diagram to a side of the trunk. */
-function ribbons(items: readonly Ribbon[], edge: number, trunk: number): readonly Html[] {
+/** The measures of the diagram before it is stretched. */
+export const FLOW = { width: WIDTH, height: HEIGHT, trunk: TRUNK } as const
+
+/** Returns the outlines of ribbons from an edge of the diagram to the trunk. @param isLeft true for the left edge. */
+export function pathsOf(values: readonly number[], isLeft: boolean): string[] {
+  const [edge, trunk] = isLeft ? [0, TRUNK.left] : [WIDTH, TRUNK.right]
   const sum = Math.max(
     1,
-    items.reduce((total, { value }) => total + value, 0),
+    values.reduce((total, value) => total + value, 0),
   )
-  const room = HEIGHT - GAP * (items.length - 1) - LEAST * items.length
+  const room = HEIGHT - GAP * (values.length - 1) - LEAST * values.length
   const middle = (edge + trunk) / 2
   let outer = 0
   let inner = (HEIGHT - TRUNK.height) / 2
-  return items.map(({ kind, value, href, title, label }) => {
+  return values.map((value) => {
     const height = LEAST + (value / sum) * room
     const thickness = (value / sum) * TRUNK.height
     const curve = (y: number, to: number, end: number): string =>
@@ -94,8 +98,19 @@ function ribbons(items: readonly Ribbon[], edge: number, trunk: number): readonl
       `V${(inner + thickness).toFixed(1)}C${curve(inner + thickness, edge, outer + height)}Z`
     outer += height + GAP
     inner += thickness
+    return path
+  })
+}
+
+/** Returns the ribbons of a side. */
+function ribbons(items: readonly Ribbon[], isLeft: boolean): readonly Html[] {
+  const paths = pathsOf(
+    items.map(({ value }) => value),
+    isLeft,
+  )
+  return items.map(({ kind, href, title, label }, at) => {
     const content = html`<title>${title}</title>
-      ${stretched(html`<path d="${path}" />`)}${below(edge === 0 ? 'left' : 'right', label)}`
+      ${stretched(html`<path d="${paths[at]}" />`)}${below(isLeft ? 'left' : 'right', label)}`
     return href === undefined
       ? html`<g class="${kind}">${content}</g>`
       : html`<a class="${kind}" href="${href}">${content}</a>`

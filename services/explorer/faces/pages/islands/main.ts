@@ -15,8 +15,11 @@ import { startVerifying } from './verifying.js'
 startUnits()
 localise(document)
 startAges()
-startTheme()
-startSearchKeys(startSearch(document.querySelector('dialog.search'), ownAnswer))
+// Pages for frames and walls have no bar.
+if (document.querySelector('.bar') !== null) {
+  startTheme()
+  startSearchKeys(startSearch(document.querySelector('dialog.search'), ownAnswer))
+}
 startForms()
 startCopying()
 startMenus()

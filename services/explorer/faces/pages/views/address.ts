@@ -112,7 +112,15 @@ export const address = declarePage({
     // The API reports that an address is unused as absence.
     const source = isUnused ? { isAbsent: true } : { json: `/address/${requested}` }
     const about = summary && t.sharing.address(f.plainAmount(summary.balance), f.number(summary.tx_count))
-    return { title, about, body, channels: ['mempool'], feed: `/address/${requested}`, ...source }
+    return {
+      title,
+      about,
+      body,
+      channels: ['mempool'],
+      feed: `/address/${requested}`,
+      picture: `/address/${requested}`,
+      ...source,
+    }
   },
 })
 

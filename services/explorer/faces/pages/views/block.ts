@@ -127,7 +127,13 @@ export const block = declarePage({
           txs.items.map((tx) => transactionCard(context, tx)),
         ),
       )}`
-    return { title, about: blockFigures(context, answer), body, json: `/block/${which}` }
+    return {
+      title,
+      about: blockFigures(context, answer),
+      body,
+      json: `/block/${which}`,
+      picture: `/block/${which}`,
+    }
   },
 })
 

@@ -1,12 +1,9 @@
 import { titleOf } from '../../../../../pipelines/chain/networks.js'
 import { dateOf } from '../../../../../pipelines/chain/time.js'
-import { DatabaseUnavailable } from '../../../../../pipelines/tables/clickhouse.js'
 import { html, type Html } from '../../../../design/html.js'
 import type { Static } from '@sinclair/typebox'
 import { blocks } from '../../../core/reads/chain/blocks.js'
 import { mempoolBlocks } from '../../../core/reads/fees/fees.js'
-import { CHANCES } from '../../../core/reads/fees/forecast-shapes.js'
-import { likelyRates, type LikelyRates } from '../../../core/reads/fees/forecasts.js'
 import { mempoolSummary, mempoolTransactions } from '../../../core/reads/mempool/mempool.js'
 import { briefWhaleAlerts, WHALE_VALUE } from '../../../core/reads/mempool/whales.js'
 import { miningRetarget, networkHashrate } from '../../../core/reads/statistics/mining.js'
@@ -14,6 +11,7 @@ import { dilithium, summary, supply } from '../../../core/reads/statistics/stati
 import type { ProjectedBlock, Retarget, Supply } from '../../../core/reads/shapes.js'
 import { blockCard, feeHistogram, nextCard, projectedCard } from '../components/blocks.js'
 import { empty, heading, searchForm, section, stat, stats } from '../components/elements.js'
+import { feeRates } from '../components/estimates.js'
 import { filled } from '../format.js'
 import { signedPercent, whenChanged, withoutBlocks } from '../components/retarget.js'
 import { largeTable, mempoolTable } from '../components/transactions.js'
@@ -24,8 +22,6 @@ const BLOCKS = 7
 const PROJECTED = 3
 const TRANSACTIONS = 8
 const LARGE = 5
-/** The time after which fee rates that are missing are looked for again. */
-const RETRY_MS = 10_000
 
 /** The block that a miner could make of an empty mempool: its card is there, so that none moves when the first transaction arrives. */
 const EMPTY_BLOCK: Static<typeof ProjectedBlock> = {
@@ -57,13 +53,13 @@ export const front = declarePage({
         read(networkHashrate, {}),
         read(mempoolBlocks, { limit: PROJECTED }),
         read(miningRetarget, {}).catch(withoutBlocks),
-        network && likelyRates(page, network).catch(withoutDatabase(page)),
+        feeRates(page),
       ])
     const [first = EMPTY_BLOCK, ...later] = next.items
     const chainTitle = network === undefined ? t.front.title : t.front.titleOf(titleOf(network))
     const body = html`<div class="intro">
         <div>${heading(chainTitle, chainLine(page, coins))} ${searchForm(page)}</div>
-        ${rates && feeRates(page, rates)}
+        ${rates}
       </div>
       <section class="part">
         <h2>${t.front.latestBlocks}<a class="all" href="${to('/blocks')}">${t.words.all}</a></h2>
@@ -124,29 +120,6 @@ function firstDay({ chain: { days }, network }: PageContext): string | undefined
   const [oldest, next] = [days.at(-1), days.at(-2)]
   const day = network?.isTest === true && oldest?.blocks === 1 ? (next ?? oldest) : oldest
   return day && dateOf(day.day)
-}
-
-/** Returns a function for the failure of the forecast: the rest of the page does not need the database. @throws all other errors. */
-const withoutDatabase =
-  ({ validity }: PageContext) =>
-  (error: unknown): undefined => {
-    if (!(error instanceof DatabaseUnavailable)) throw error
-    validity.until(Date.now() + RETRY_MS)
-  }
-
-/** Returns the fee rates that probably suffice. */
-function feeRates({ t, f, to }: PageContext, { nextBlock, halfHour, hour }: LikelyRates): Html {
-  const rate = (name: string, value: string | null): Html =>
-    stat(name, html`${value === null ? '–' : f.number(value)} <small>${f.rateUnit}</small>`)
-  return html`<section class="fees">
-    <h2>${t.front.fees}<a class="all" href="${to('/mempool')}">${t.words.all}</a></h2>
-    ${stats([
-      rate(t.front.next, nextBlock),
-      rate(f.duration(30 * 60), halfHour),
-      rate(f.duration(60 * 60), hour),
-    ])}
-    <p><small>${t.front.feesAbout(f.percent(100 * CHANCES.likely))}</small></p>
-  </section>`
 }
 
 function difficultyNote(page: PageContext, next: Static<typeof Retarget> | undefined): string | undefined {

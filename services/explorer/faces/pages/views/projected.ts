@@ -27,6 +27,7 @@ export const projected = declarePage({
       title,
       about: t.map.projected,
       channels: ['mempool'] as const,
+      picture: `/mempool/block/${String(block)}`,
       json: `/mempool/blocks/txs?block=${String(block)}`,
     }
     if (sums === undefined)

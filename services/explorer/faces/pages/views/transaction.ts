@@ -76,7 +76,13 @@ export const transaction = declarePage({
       ${section(t.words.details, aboutTransaction(context, tx))}
       ${tx.block_height === null ? undefined : verification(context, tx.txid)}`
     const title = `${t.tx.title} ${tx.txid.slice(0, 8)}…${tx.txid.slice(-6)}`
-    return { title, about: summaryOf(context, tx, confirmations), body, json: `/tx/${tx.txid}` }
+    return {
+      title,
+      about: summaryOf(context, tx, confirmations),
+      body,
+      json: `/tx/${tx.txid}`,
+      picture: `/tx/${tx.txid}`,
+    }
   },
 })
 

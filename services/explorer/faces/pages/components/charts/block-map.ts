@@ -23,6 +23,10 @@ interface Cell {
   readonly count: number
 }
 
+interface PlacedCell extends Cell {
+  readonly place: Rectangle
+}
+
 /**
  * Returns a picture of the transactions of a block: the area of a cell is the size of its transaction, its colour is the fee rate. Each
  * cell is a link. The small transactions of a band are one cell, so that the areas of the bands are exact.
@@ -34,30 +38,15 @@ export function blockMap(
   { added = new Set(), all }: BlockMapOptions,
 ): Html | undefined {
   const { t, f } = page
-  const sum = txs.reduce((total, { vsize }) => total + vsize, 0)
-  if (sum === 0) return undefined
-  const bands = SHOWN_BANDS.map((_, band) => {
-    const own = txs.filter((tx) => bandOf(tx.effective_fee_rate) === band)
-    return { band, count: own.length, cells: cellsOf(own, LEAST * sum) }
-  }).filter(({ count }) => count > 0)
-  const sized = bands
-    .map((each) => ({ ...each, vsize: each.cells.reduce((total, { vsize }) => total + vsize, 0) }))
-    .sort((one, other) => other.vsize - one.vsize)
-  const whole = { x: 0, y: 0, width: WIDTH, height: HEIGHT }
-  const areas = squarified(
-    sized.map(({ vsize }) => vsize),
-    whole,
-  )
+  if (txs.length === 0) return undefined
+  const bands = placedCells(txs, { x: 0, y: 0, width: WIDTH, height: HEIGHT })
   const names = bandNames(page)
-  const drawn = sized.map(({ band, cells }, at) => {
-    const places = squarified(
-      cells.map(({ vsize }) => vsize),
-      areas[at] ?? whole,
-    )
-    return html`<g class="band-${band}"
-      >${cells.map((cell, index) => linked(page, cell, { place: places[index] ?? whole, name: names[band] ?? '', added, all }))}</g
-    >`
-  })
+  const drawn = bands.map(
+    ({ band, cells }) =>
+      html`<g class="band-${band}"
+        >${cells.map((cell) => linked(page, cell, { name: names[band] ?? '', added, all }))}</g
+      >`,
+  )
   const sign = (kind: string, name: string, count: number): Html =>
     html`<div>
       <dt>
@@ -80,6 +69,33 @@ export function blockMap(
   </figure>`
 }
 
+/** The transactions of a band of fee rates. */
+interface Band {
+  readonly band: number
+  /** The number of transactions. */
+  readonly count: number
+  readonly cells: readonly PlacedCell[]
+}
+
+/** Divides a rectangle among transactions by their sizes, those of each band of fee rates side by side; the largest band is the first. */
+export function placedCells(txs: readonly BriefTransaction[], whole: Rectangle): Band[] {
+  const sum = txs.reduce((total, { vsize }) => total + vsize, 0)
+  const bands = SHOWN_BANDS.map((_, band) => {
+    const own = txs.filter((tx) => bandOf(tx.effective_fee_rate) === band)
+    const cells = cellsOf(own, LEAST * sum)
+    return { band, count: own.length, cells, vsize: cells.reduce((total, { vsize }) => total + vsize, 0) }
+  })
+    .filter(({ count }) => count > 0)
+    .sort((one, other) => other.vsize - one.vsize)
+  const areas = squarified(sizesOf(bands), whole)
+  return bands.map(({ band, count, cells }, at) => {
+    const places = squarified(sizesOf(cells), areas[at] ?? whole)
+    return { band, count, cells: cells.map((cell, index) => ({ ...cell, place: places[index] ?? whole })) }
+  })
+}
+
+const sizesOf = (sized: readonly { readonly vsize: number }[]): number[] => sized.map(({ vsize }) => vsize)
+
 /** Returns the cells of transactions, the largest first. @param least the smallest size of a cell for one transaction. */
 function cellsOf(txs: readonly BriefTransaction[], least: number): Cell[] {
   const large = txs.filter(({ vsize }) => vsize >= least)
@@ -90,8 +106,7 @@ function cellsOf(txs: readonly BriefTransaction[], least: number): Cell[] {
   return cells.sort((one, other) => other.vsize - one.vsize)
 }
 
-interface Placed extends Required<BlockMapOptions> {
-  readonly place: Rectangle
+interface Linked extends Required<BlockMapOptions> {
   /** The name of its band. */
   readonly name: string
 }
@@ -99,8 +114,8 @@ interface Placed extends Required<BlockMapOptions> {
 /** The list below the picture has the same links for the keyboard. */
 function linked(
   { t, f, to }: PageContext,
-  { tx, vsize, count }: Cell,
-  { place, name, added, all }: Placed,
+  { tx, vsize, count, place }: PlacedCell,
+  { name, added, all }: Linked,
 ): Html {
   const [x, y, width, height] = [place.x, place.y, place.width, place.height].map((each) =>
     Number(each.toFixed(1)),

@@ -30,6 +30,7 @@ export const frame: typeof english = {
     labels: 'Namen',
     wallet: 'Wallet',
     send: 'Transaktion senden',
+    clock: 'Blockuhr',
     reorgs: 'Reorganisationen',
     api: 'API',
     status: 'Zustand',

@@ -28,6 +28,7 @@ export const frame = {
     labels: 'Labels',
     wallet: 'Wallet',
     send: 'Send a transaction',
+    clock: 'Block clock',
     reorgs: 'Reorganisations',
     api: 'API',
     status: 'Status',
