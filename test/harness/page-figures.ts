@@ -111,7 +111,7 @@ export class PageFigures {
     expect(await amounts(page, '.lead')).toEqual([circulatingSupply])
     // Of the maximum weight of the chain.
     const percent = ((100 * next.totalWeight) / 8_000_000).toFixed(1)
-    expect(await texts(page, '.projected .full')).toEqual([`${percent} % full`])
+    expect(await texts(page, '.projected .full')).toEqual([`${percent}% full`])
     // The forecast changes with time too.
     await until('the fee rates are those of the API', async () => {
       const { blocks, minutes } = await this.#api('/fees/estimates')

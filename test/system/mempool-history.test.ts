@@ -397,7 +397,7 @@ describe('the history of the mempool', () => {
       ).body as ExpectedBlockDetails
       const html = await page(`/block/${hash}`)
       expect(html).toContain('Expected and mined')
-      if (match_percent !== null) expect(html).toContain(`${match_percent} %`)
+      if (match_percent !== null) expect(html).toContain(`${match_percent}%`)
       for (const { txid } of [...missing_txs, ...added_txs]) expect(html).toContain(`/tx/${txid}`)
     }
     expect(await page('/block/3')).not.toContain('Expected and mined')

@@ -43,9 +43,9 @@ export const TERMS: readonly Term[] = [
       // The contract.
       /\bheadwater_api_db_pool_total\b|\/control\/pool\b|\bpool\?/g,
     ],
-    // Files about mining pools, settings of the engine's threads, texts of a search engine's tests, and German.
+    // Files about mining pools, settings of the engine's threads, texts of a search engine's tests, and other languages.
     except:
-      /mining|definition|pools|engine\/settings|faq\.md|consistency\.md|decisions\/|generated-text|test\/pipelines\/retrieval|messages\/de/,
+      /mining|definition|pools|engine\/settings|faq\.md|consistency\.md|decisions\/|generated-text|test\/pipelines\/retrieval|messages\/(?!en\/)/,
   },
   {
     instead: 'apply, applied',

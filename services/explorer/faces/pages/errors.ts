@@ -80,10 +80,9 @@ function wordsOf(
       if (typeof left === 'string') {
         const links = [{ path: `/tx/${query}/replaced`, text: e.asItWas }]
         if (typeof by === 'string') links.unshift({ path: `/tx/${by}`, text: e.replacement })
-        const why = e.left[reason as keyof typeof e.left]
         return {
           title: e.noLonger,
-          text: `${why} ${left.slice(0, 19).replace('T', ' ')} UTC.`,
+          text: e.left[reason as keyof typeof e.left](`${left.slice(0, 19).replace('T', ' ')} UTC`),
           passes: false,
           links,
         }

@@ -33,8 +33,11 @@ export class Format {
   readonly #date: Intl.DateTimeFormat
   readonly #axis = new Map<AxisStyle, Intl.DateTimeFormat>()
 
-  /** The places before which the digits of a number are separated. */
+  /** The places before which the digits of a number are separated, and the number of digits from which on they are. */
   readonly #places: RegExp
+  readonly #least: number
+  /** The space between a number and its percent sign. */
+  readonly #percent: string
 
   /**
    * @param locale of Unicode, such as `en-GB`.
@@ -48,6 +51,10 @@ export class Format {
     const [, second] = parts.filter(({ type }) => type === 'integer')
     // In India: 12,34,567.
     this.#places = second?.value.length === 2 ? /\B(?=(?:\d{2})*\d{3}$)/g : /\B(?=(?:\d{3})+$)/g
+    // In Spain: 1234 and 12.345.
+    this.#least = new Intl.NumberFormat(locale).format(1_234).length > 4 ? 4 : 5
+    const percent = new Intl.NumberFormat(locale, { style: 'percent' }).formatToParts(1)
+    this.#percent = percent.find(({ type }) => type === 'literal')?.value ?? ''
     this.#group = parts.find(({ type }) => type === 'group')?.value ?? ','
     this.#point = parts.find(({ type }) => type === 'decimal')?.value ?? '.'
     this.#time = new Intl.DateTimeFormat(locale, {
@@ -63,7 +70,7 @@ export class Format {
     const text = String(value)
     if (text.length < 4) return text.replace('.', this.#point)
     const [whole = '', fraction] = text.split('.')
-    const grouped = whole.replace(this.#places, this.#group)
+    const grouped = whole.length < this.#least ? whole : whole.replace(this.#places, this.#group)
     return fraction === undefined ? grouped : grouped + this.#point + fraction
   }
 
@@ -128,7 +135,7 @@ export class Format {
 
   /** Formats a percentage, as given. */
   percent(value: string | number): string {
-    return `${this.number(value)} %`
+    return `${this.number(value)}${this.#percent}%`
   }
 
   /** Returns a size in bytes, rounded to three digits above 10,000. */

@@ -1,11 +1,16 @@
 import { de } from './messages/de/index.js'
 import { en, type Messages } from './messages/en/index.js'
+import { es } from './messages/es/index.js'
+import { fr } from './messages/fr/index.js'
+import { ja } from './messages/ja/index.js'
+import { pt } from './messages/pt/index.js'
+import { zh } from './messages/zh/index.js'
 
 /** The languages of the pages. The first one has no prefix in URLs. */
-export const LANGUAGES = ['en', 'de'] as const
+export const LANGUAGES = ['en', 'de', 'es', 'fr', 'pt', 'ja', 'zh'] as const
 export type Language = (typeof LANGUAGES)[number]
 
-export const MESSAGES: Readonly<Record<Language, Messages>> = { en, de }
+export const MESSAGES: Readonly<Record<Language, Messages>> = { en, de, es, fr, pt, ja, zh }
 
 /** Returns the path of a page in a language. @param path in the first language. */
 export const inLanguage = (language: Language, path: string): string =>

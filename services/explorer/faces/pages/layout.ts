@@ -7,7 +7,7 @@ import type { Channel } from '../../core/feed/streams.js'
 import type { ChainState } from '../../core/state/state.js'
 import type { Assets } from './assets.js'
 import { conditionLine } from './components/condition.js'
-import { inLanguage, type Language, MESSAGES } from './language.js'
+import { inLanguage, type Language, LANGUAGES, MESSAGES } from './language.js'
 import { languageOfLocale, type Locale } from './locales.js'
 import type { Messages } from './messages/en/index.js'
 
@@ -82,7 +82,6 @@ export function layout(content: Shown, frame: Frame): Html {
   const language = languageOfLocale(locale)
   const t = MESSAGES[language]
   const to = (page: string, of = language): string => assets.at(inLanguage(of, page))
-  const other = language === 'en' ? 'de' : 'en'
   const words = t.bar
   const fixed = fixedParts(language, path, assets.at)
   const name = path === '/' ? `${t.site.name} · ${title}` : `${title} · ${t.site.name}`
@@ -99,7 +98,8 @@ export function layout(content: Shown, frame: Frame): Html {
         <meta name="color-scheme" content="light dark" />
         <link rel="canonical" href="${url}" />
         ${feed === undefined ? undefined : html`<link rel="alternate" type="application/atom+xml" title="${name}" href="${to(feedPathOf(feed))}" />`}
-        <link rel="alternate" hreflang="${other}" href="${to(path, other)}" />
+        ${LANGUAGES.map((each) => html`<link rel="alternate" hreflang="${each}" href="${assets.origin}${to(path, each)}" />`)}
+        <link rel="alternate" hreflang="x-default" href="${assets.origin}${to(path, 'en')}" />
         <link rel="icon" href="${assets.url('icon.svg')}" type="image/svg+xml" />
         <link rel="apple-touch-icon" href="${assets.url('apple-touch-icon.png')}" />
         <link rel="stylesheet" href="${assets.url('pages.css')}" />
@@ -107,7 +107,7 @@ export function layout(content: Shown, frame: Frame): Html {
       </head>
       <body>
         <a class="skip" href="#:content">${t.nav.skip}</a>
-        ${bar({ home: to('/'), name: t.site.name, note: chain.network?.isTest === true ? titleOf(chain.network) : undefined, links: fixed.navigation, actions: actions(t, { coin: chain.network?.coin, docs: assets.at(DOCS), url: to(path, other), language: other }), words })}
+        ${bar({ home: to('/'), name: t.site.name, note: chain.network?.isTest === true ? titleOf(chain.network) : undefined, links: fixed.navigation, actions: actions(t, { coin: chain.network?.coin, docs: assets.at(DOCS), to: (of) => to(path, of) }), words })}
         <main id=":content" tabindex="-1" ${feedOf(content, frame, t)}>${body}</main>
         <p class="announcements hidden" role="status"></p>
         <footer class="foot">
@@ -292,18 +292,33 @@ function keysDialog({ keys, bar }: Messages): Html {
 interface Actions {
   /** The URL of the documentation. */
   readonly docs: string
-  /** The URL of the page in the other language. */
-  readonly url: string
-  readonly language: Language
+  /** Returns the URL of the page in a language. */
+  readonly to: (language: Language) => string
   /** The units of amounts; undefined before the chain is known. */
   readonly coin: Coin | undefined
 }
 
-const actions = (t: Messages, { docs, url, language, coin }: Actions): Html =>
+const actions = (t: Messages, { docs, to, coin }: Actions): Html =>
   html`${coin === undefined ? undefined : html`<button class="icon units" type="button" data-name="${t.nav.unit}" data-coin="${coin.unit}" data-base="${coin.baseUnit}" hidden>${coin.unit}</button>`}<a
       class="site"
       href="${docs}"
       >${icon('book')}<span>${t.nav.docs}</span></a
-    ><a class="site language" href="${url}" hreflang="${language}" lang="${language}"
-      >${icon('globe')}<span>${t.nav.language}</span></a
-    >`
+    >
+    <details class="languages">
+      <summary class="site" aria-label="${t.nav.language}: ${t.languageName}" title="${t.nav.language}">
+        ${icon('globe')}<span>${t.languageName}</span>
+      </summary>
+      <ul>
+        ${LANGUAGES.map(
+          (language) =>
+            html`<li>
+              <a
+                href="${to(language)}"
+                lang="${language}"
+                ${language === t.lang ? html` aria-current="true"` : undefined}
+                >${MESSAGES[language].languageName}</a
+              >
+            </li>`,
+        )}
+      </ul>
+    </details>`

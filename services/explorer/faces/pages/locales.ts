@@ -3,12 +3,17 @@ import { Format } from './format.js'
 import { type Language, LANGUAGES } from './language.js'
 
 /**
- * The regions of each language in which numbers or times are written differently. The first one is for readers of all others; the
- * client shows times as any region does.
+ * The regions of each language in which numbers or times are written differently. Readers of another region have the first one that
+ * writes numbers as theirs does; the client shows times as any region does.
  */
 const LOCALES = {
   en: ['en-GB', 'en-US', 'en-IN', 'en-ZA'],
   de: ['de-DE', 'de-AT', 'de-CH'],
+  es: ['es-ES', 'es-419', 'es-AR'],
+  fr: ['fr-FR', 'fr-CA'],
+  pt: ['pt-BR', 'pt-PT'],
+  ja: ['ja-JP'],
+  zh: ['zh-CN'],
 } as const satisfies Readonly<Record<Language, readonly string[]>>
 export type Locale = (typeof LOCALES)[Language][number]
 
@@ -25,7 +30,8 @@ export function formatOf(locale: Locale, network: Pick<Network, 'coin'> | undefi
   return format
 }
 
-export const languageOfLocale = (locale: Locale): Language => (locale.startsWith('de') ? 'de' : 'en')
+export const languageOfLocale = (locale: Locale): Language =>
+  LANGUAGES.find((language) => locale.startsWith(language)) ?? 'en'
 
 /** The number of remembered headers: browsers send a few different headers. */
 const MAX_HEADERS = 256
@@ -49,5 +55,20 @@ function choose(language: Language, header: string): Locale {
   const locales: readonly Locale[] = LOCALES[language]
   const tags = header.split(',').map((part) => part.split(';', 1)[0]?.trim().toLowerCase() ?? '')
   const first = tags.find((tag) => tag.startsWith(`${language}-`))
-  return locales.find((locale) => locale.toLowerCase() === first) ?? LOCALES[language][0]
+  const written = numberIn(first)
+  return (
+    locales.find((locale) => locale.toLowerCase() === first) ??
+    locales.find((locale) => numberIn(locale) === written) ??
+    LOCALES[language][0]
+  )
+}
+
+/** Returns a number as a region writes it; undefined for a text that is not the tag of a language. */
+function numberIn(tag: string | undefined): string | undefined {
+  try {
+    return tag && new Intl.NumberFormat(tag).format(1_234_567.8)
+  } catch (error) {
+    if (error instanceof RangeError) return undefined
+    throw error
+  }
 }

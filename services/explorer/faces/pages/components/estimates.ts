@@ -45,7 +45,7 @@ export function estimatesTable({ t, f }: PageContext, estimates: FeeEstimates): 
     CHANCE_NAMES.map((name) => rate(feeRates[name]))
   const columns = [
     { title: words.within },
-    ...CHANCE_NAMES.map((name) => ({ title: words.chance(f.number(100 * CHANCES[name])), isNumber: true })),
+    ...CHANCE_NAMES.map((name) => ({ title: words.chance(f.percent(100 * CHANCES[name])), isNumber: true })),
   ]
   const byBlocks = estimates.blocks.map((each) => ({
     cells: [words.withinBlocks(f.number(each.blocks)), ...rates(each), rate(each.nodeFeeRate)],

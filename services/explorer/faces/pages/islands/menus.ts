@@ -1,5 +1,11 @@
-/** Closes the menus of the bar by Escape, a click elsewhere, and the focus that leaves them. */
+/** Closes the menus of the bar by Escape, a click elsewhere, and the focus that leaves them; keeps the arguments of a page in other languages. */
 export function startMenus(): void {
+  // The page in another language has the same arguments, and the same part in view.
+  for (const link of document.querySelectorAll<HTMLAnchorElement>('.languages a'))
+    link.addEventListener('click', () => {
+      link.search = location.search
+      link.hash = location.hash
+    })
   const open = (): HTMLDetailsElement[] => [
     ...document.querySelectorAll<HTMLDetailsElement>('.bar details[open]'),
   ]

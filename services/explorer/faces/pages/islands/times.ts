@@ -5,7 +5,11 @@ const [language = locale] = locale.split('-')
 /** The reader's region, if the page is in a language of theirs: it decides how times are written. */
 export const region = navigator.languages.find((each) => each.startsWith(`${language}-`)) ?? locale
 const TIME = new Intl.DateTimeFormat(region, { dateStyle: 'medium', timeStyle: 'medium' })
-const ELAPSED = new Intl.RelativeTimeFormat(region, { numeric: 'always', style: 'narrow' })
+const elapsedIn = (style: 'narrow' | 'short') =>
+  new Intl.RelativeTimeFormat(region, { numeric: 'always', style })
+const NARROW = elapsedIn('narrow')
+// In French, "-3 min" is the narrow form of "il y a 3 min".
+const ELAPSED = NARROW.format(-1, 'minute').startsWith('-') ? elapsedIn('short') : NARROW
 const STEP_MS = 1_000
 
 /** Shows the times of a document or element in the zone of the reader, and its amounts in their unit. Dates are of UTC days and stay. */

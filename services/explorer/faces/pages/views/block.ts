@@ -26,6 +26,7 @@ import {
 } from '../components/elements.js'
 import { expectedSection } from '../components/expected.js'
 import { CARD, transactionCard } from '../components/transactions.js'
+import { filled } from '../format.js'
 import { declarePage, type PageContext, pastArgument } from '../page.js'
 
 export const block = declarePage({
@@ -155,9 +156,13 @@ function statistics({ t, f }: PageContext, figures: BlockStatistics): [string, s
       [t.block.claimed, claimed],
       [t.block.utxoIncrease, increase],
     ]
-  const rates = t.block.feeRatesAbout(f.number(figures.min_fee_rate), f.number(figures.max_fee_rate))
+  const rates = t.block.feeRatesAbout(
+    f.number(figures.min_fee_rate),
+    f.number(figures.max_fee_rate),
+    f.rate(f.number(fee_rate_percentiles.p50)),
+  )
   return [
-    [t.block.feeRates, `${rates} ${f.rate(f.number(fee_rate_percentiles.p50))}`],
+    [t.block.feeRates, rates],
     [t.block.fees, html`${f.amount(figures.median_fee)}, ${f.amount(figures.max_fee)}`],
     [
       t.block.segwit,
@@ -208,5 +213,5 @@ function neighbour(
 function replaced(context: PageContext, height: number): Html {
   const { t, f, chain } = context
   if (height > chain.height) return notice(t.block.staleGone)
-  return notice(html`${t.block.stale(f.number(height))} ${hashLink(context, chain.blocks.hashAt(height))}.`)
+  return notice(filled(t.block.stale(f.number(height)), hashLink(context, chain.blocks.hashAt(height))))
 }

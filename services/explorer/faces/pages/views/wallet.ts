@@ -108,7 +108,7 @@ async function figures(page: PageContext, args: WalletArguments): Promise<Html> 
   const columns = [
     { title: t.address.scriptType },
     { title: t.wallet.branch },
-    { title: 'Index', isNumber: true },
+    { title: t.wallet.index, isNumber: true },
     { title: t.words.address },
   ]
   return html`${refreshForm(page, args)} ${summary.is_complete ? undefined : notice(t.wallet.incomplete)}

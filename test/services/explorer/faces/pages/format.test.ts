@@ -34,6 +34,24 @@ describe('an amount', () => {
   })
 })
 
+describe('a number', () => {
+  it.each([
+    ['en-GB', '1,234', '12,345.6', '7%'],
+    ['de-DE', '1.234', '12.345,6', '7 %'],
+    ['es-ES', '1234', '12.345,6', '7 %'],
+    ['es-419', '1,234', '12,345.6', '7%'],
+    ['fr-FR', '1 234', '12 345,6', '7 %'],
+    ['pt-PT', '1234', '12 345,6', '7%'],
+    ['pt-BR', '1.234', '12.345,6', '7%'],
+    ['ja-JP', '1,234', '12,345.6', '7%'],
+  ])('is written as in %s', (locale, four, five, percent) => {
+    const format = new Format(locale)
+    // Versions of Unicode differ in which space does not break.
+    const written = [format.number(1_234), format.number('12345.6'), format.percent(7)]
+    expect(written.map((each) => each.replace(/\s/g, ' '))).toEqual([four, five, percent])
+  })
+})
+
 describe('an amount with its unit', () => {
   const coins = new Format('en-GB', { name: 'Coin', unit: 'COIN', baseUnit: 'grain' })
 

@@ -191,6 +191,12 @@ describe('the pages without a database', () => {
       ['/', 'de-CH,de;q=0.9,en-US;q=0.5', 'en-US', '21,000,000<wbr /><span>.'],
       ['/de', 'en-US,de-CH;q=0.5', 'de-CH', '<span>.00000000'],
       ['/de', 'de', 'de-DE', '21.000.000<wbr /><span>,'],
+      ['/es', 'es-MX,es;q=0.9', 'es-419', '21,000,000<wbr /><span>.'],
+      ['/es', 'es-not-a-region', 'es-ES', '21.000.000<wbr /><span>,'],
+      ['/fr', undefined, 'fr-FR', '21 000 000<wbr /><span>,'],
+      ['/pt', 'pt-PT', 'pt-PT', '21 000 000<wbr /><span>,'],
+      ['/ja', 'zh', 'ja-JP', '21,000,000<wbr /><span>.'],
+      ['/zh', 'zh-Hant-TW', 'zh-CN', '21,000,000<wbr /><span>.'],
     ] as const) {
       const of = path === '/' ? '/supply' : `${path}/supply`
       const text = await shown(of, region)

@@ -62,7 +62,7 @@ function chances({ t, f }: PageContext, { blocks, minutes }: ConfirmationForecas
     const within = blocks[name]
     const time = f.duration(Number(minutes[name] ?? 0) * 60)
     return [
-      t.confirmation.chance(f.number(100 * CHANCES[name])),
+      t.confirmation.chance(f.percent(100 * CHANCES[name])),
       within === null
         ? t.confirmation.notWithin(f.number(FUTURE_BLOCKS))
         : t.confirmation.within(f.number(within), time),

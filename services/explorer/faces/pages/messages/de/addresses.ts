@@ -80,6 +80,7 @@ export const addresses: typeof english = {
     receive: 'Empfang',
     change: 'Wechselgeld',
     branch: 'Zweig',
+    index: 'Index',
     incomplete: 'Es gibt mehr Adressen, als abgeleitet werden: Die Zahlen sind nicht vollständig.',
     tooMany: 'Die Adressen haben zu viele Transaktionen, um sie hier aufzulisten.',
     first: (shown: string, total: string) => `Die neuesten ${shown} von ${total}; die API hat alle.`,

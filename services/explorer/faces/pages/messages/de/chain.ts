@@ -51,7 +51,7 @@ export const chain: typeof english = {
     before: 'Voriger Block',
     after: 'Nächster Block',
     stale: (height) =>
-      `Eine Reorganisation hat diesen Block aus der Kette entfernt. Auf Höhe ${height} steht jetzt`,
+      `Eine Reorganisation hat diesen Block aus der Kette entfernt. Auf Höhe ${height} steht jetzt {block}.`,
     staleGone: 'Eine Reorganisation hat diesen Block aus der Kette entfernt, die jetzt kürzer ist.',
     staleBadge: 'Verwaist',
     confirmations: 'Bestätigungen',
@@ -70,7 +70,8 @@ export const chain: typeof english = {
     difficulty: 'Schwierigkeit',
     header: 'Kopf',
     feeRates: 'Gebührensätze',
-    feeRatesAbout: (low, high) => `${low} bis ${high}; die Hälfte des Gewichts zahlt höchstens`,
+    feeRatesAbout: (low, high, median) =>
+      `${low} bis ${high}; die Hälfte des Gewichts zahlt höchstens ${median}`,
     fees: 'Mittlere und höchste Gebühr',
     segwit: 'Mit Witness',
     taproot: 'Taproot-Ausgaben',

@@ -37,7 +37,7 @@ export const frame: typeof english = {
     docs: 'Dokumentation',
     unit: 'Einheit der Beträge',
     skip: 'Zum Inhalt',
-    language: 'English',
+    language: 'Sprache',
   },
   live: { live: 'Live', lost: 'Verbindung unterbrochen. Sie wird neu aufgebaut …', fresh: 'Neu: {count}' },
   condition: {

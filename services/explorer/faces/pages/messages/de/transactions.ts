@@ -155,7 +155,7 @@ export const transactions: typeof english = {
     inNext: (time) => `im nächsten Block (Wartezeit etwa ${time})`,
     inBlock: (block, time) => `im ${block}. Block von jetzt an (Wartezeit etwa ${time})`,
     later: (blocks) => `später als in den nächsten ${blocks} Blöcken`,
-    chance: (percent) => `Mit ${percent} % Wahrscheinlichkeit`,
+    chance: (percent) => `Mit ${percent} Wahrscheinlichkeit`,
     within: (blocks, time) => `${n(blocks, 'Block', 'Blöcke')}, ${time}`,
     notWithin: (blocks) => `mehr als ${blocks} Blöcke`,
     replace: 'Für den nächsten Block: ersetzen',
@@ -231,7 +231,7 @@ export const transactions: typeof english = {
     estimates: 'Gebührensätze für eine Bestätigung innerhalb von',
     withinBlocks: (blocks) => n(blocks, 'Block', 'Blöcken'),
     within: 'Innerhalb von',
-    chance: (percent) => `${percent} % Wahrscheinlichkeit`,
+    chance: (percent) => `${percent} Wahrscheinlichkeit`,
     ofNode: 'Schätzung des Nodes',
     byTime: 'Nach Zeit',
     estimatesAbout: (minimum, unit) =>

@@ -76,6 +76,7 @@ export const addresses = {
     receive: 'receive',
     change: 'change',
     branch: 'Branch',
+    index: 'Index',
     incomplete: 'There are more addresses than are derived: the figures are not complete.',
     tooMany: 'The addresses have too many transactions to list them here.',
     first: (shown: string, total: string) => `The newest ${shown} of ${total}; the API has all.`,

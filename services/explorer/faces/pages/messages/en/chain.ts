@@ -49,7 +49,9 @@ export const chain = {
     title: (height: string) => `Block ${height}`,
     before: 'Previous block',
     after: 'Next block',
-    stale: (height: string) => `A reorganisation removed this block from the chain. Height ${height} now has`,
+    // The place of the hash of another block is marked.
+    stale: (height: string) =>
+      `A reorganisation removed this block from the chain. Height ${height} now has {block}.`,
     staleGone: 'A reorganisation removed this block from the chain, which is shorter now.',
     staleBadge: 'Stale',
     confirmations: 'Confirmations',
@@ -68,7 +70,8 @@ export const chain = {
     difficulty: 'Difficulty',
     header: 'Header',
     feeRates: 'Fee rates',
-    feeRatesAbout: (low: string, high: string) => `${low} to ${high}; half of the weight pays at most`,
+    feeRatesAbout: (low: string, high: string, median: string) =>
+      `${low} to ${high}; half of the weight pays at most ${median}`,
     fees: 'Median and highest fee',
     segwit: 'With a witness',
     taproot: 'Taproot spends',

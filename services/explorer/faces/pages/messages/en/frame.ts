@@ -35,7 +35,7 @@ export const frame = {
     docs: 'Documentation',
     unit: 'Unit of amounts',
     skip: 'Skip to the content',
-    language: 'Deutsch',
+    language: 'Language',
   },
   live: { live: 'Live', lost: 'Connection lost. Reconnecting …', fresh: 'New: {count}' },
   condition: {

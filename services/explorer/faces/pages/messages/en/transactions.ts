@@ -153,7 +153,7 @@ export const transactions = {
     inNext: (time: string) => `in the next block, in about ${time}`,
     inBlock: (block: string, time: string) => `in block ${block} from now, in about ${time}`,
     later: (blocks: string) => `later than the next ${blocks} blocks`,
-    chance: (percent: string) => `With a chance of ${percent} %`,
+    chance: (percent: string) => `With a chance of ${percent}`,
     within: (blocks: string, time: string) => `${n(blocks, 'block', 'blocks')}, ${time}`,
     notWithin: (blocks: string) => `more than ${blocks} blocks`,
     replace: 'For the next block: replace it',
@@ -227,7 +227,7 @@ export const transactions = {
     estimates: 'Fee rates for a confirmation within',
     withinBlocks: (blocks: string) => n(blocks, 'block', 'blocks'),
     within: 'Within',
-    chance: (percent: string) => `${percent} % chance`,
+    chance: (percent: string) => `${percent} chance`,
     ofNode: 'The node’s estimate',
     byTime: 'By time',
     estimatesAbout: (minimum: string, unit: string) =>

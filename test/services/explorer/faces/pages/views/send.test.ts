@@ -165,7 +165,7 @@ describe('the page that sends a transaction', () => {
     expect(plain).not.toContain('class="warnings"')
     expect(await of({ witness: [] })).toContain('1 input has no signature.')
     expect(await of({ prevTxid: '33'.repeat(32) })).toContain('its fee is not known')
-    expect(await of({ value: 100n })).toContain('The fee is 90 % of all that it spends.')
+    expect(await of({ value: 100n })).toContain('The fee is 90% of all that it spends.')
     const conflicting = await of({ prevTxid: '11'.repeat(32) })
     expect(conflicting).toMatch(new RegExp(`It replaces unconfirmed transactions[^]*/tx/${parent.txid}`))
   })

@@ -1,0 +1,93 @@
+import type { addresses as english } from '../en/addresses.js'
+
+/** Words of addresses, wallets and labels, in Portuguese. */
+export const addresses: typeof english = {
+  address: {
+    title: 'Endereço',
+    csv: 'Todas as transações em tabela, CSV',
+    unused: 'Nada foi recebido aqui ainda. Esta página mostra assim que isso acontecer.',
+    balance: 'Saldo',
+    received: 'Recebido',
+    sent: 'Enviado',
+    transactions: 'Transações',
+    unspent: 'Saídas não gastas',
+    firstSeen: 'Visto pela primeira vez em',
+    scriptType: 'Tipo de script',
+    scriptHash: 'Hash do script',
+    scriptHex: 'Script, hexadecimal',
+    keys: 'Chaves públicas',
+    ofKey: 'Outros scripts desta chave pública',
+    other: 'Outra forma de escrever',
+    otherHint: 'As duas formas indicam o mesmo endereço.',
+    history: 'Histórico',
+    utxos: 'Saídas não gastas',
+    balanceByBlock: 'Saldo por bloco',
+    balanceOverTime: 'Saldo ao longo do tempo',
+    qr: 'Código QR do endereço',
+    protected: 'Para gastar é preciso uma assinatura Dilithium',
+    change: 'Variação',
+    noHistory: 'Nenhuma transação.',
+    noUtxos: 'Nenhuma saída não gasta.',
+    coinbase: (height: string) => `moedas novas, podem ser gastas a partir do bloco ${height}`,
+    label: 'Etiqueta',
+  },
+  exposure: {
+    title: 'Computadores quânticos',
+    atRisk: 'Em risco',
+    shownBy: 'Mostrada por',
+    shownScript: 'Tipo do script mostrado',
+    input: (index) => `entrada ${index}`,
+    output: (index) => `saída ${index}`,
+    reasons: {
+      script: 'O próprio script contém a chave pública, visível para todos.',
+      spend: 'Um gasto mostrou a chave pública.',
+      scriptSpent: 'Um gasto mostrou o script, com todas as suas chaves.',
+      same_key: 'Uma transação de outro script da mesma chave mostrou a chave pública.',
+      unconfirmed: 'Uma transação não confirmada mostra a chave pública.',
+      hash: 'A cadeia mostra apenas o hash da chave pública.',
+      scriptHash: 'A cadeia mostra apenas o hash de um script, não suas chaves públicas.',
+      dilithium:
+        'Para gastar é preciso uma assinatura Dilithium, que, até onde se sabe, computadores quânticos não conseguem quebrar.',
+      dilithiumSpends:
+        'Cada gasto continha uma assinatura Dilithium, que, até onde se sabe, computadores quânticos não conseguem quebrar.',
+    },
+    advice: {
+      move: 'Um computador que calcule chaves privadas a partir das públicas poderia levar estas moedas. Elas estão mais seguras em um endereço do qual nunca se gastou.',
+      moveToDilithium:
+        'Um computador que calcule chaves privadas a partir das públicas poderia levar estas moedas. Elas estão seguras em um endereço Dilithium ou P2MR.',
+      empty: 'Não há moedas aqui agora; o que for recebido daqui em diante estará em risco.',
+      unconfirmed: 'Quando for confirmada, continua em risco o que restar aqui e o que for recebido depois.',
+      hidden:
+        'O primeiro gasto a mostra: convém gastar tudo de uma vez e não receber mais aqui. Uma chave conhecida por outros meios, como uma chave pública estendida, não é segura.',
+      once: 'O primeiro gasto a mostra: convém receber aqui uma única vez.',
+    },
+  },
+  wallet: {
+    title: 'Carteira',
+    about:
+      'Saldo, histórico e próximos endereços não usados de uma chave pública estendida (xpub, ypub, zpub) ou de um descritor de saída.',
+    privacy:
+      'Quem tem a chave vê a carteira inteira. Ela é enviada no corpo da requisição, não faz parte de nenhuma URL e não é gravada em lugar nenhum. Nunca se deve digitar uma chave privada ou as palavras de recuperação.',
+    key: 'Chave pública estendida ou descritor de saída',
+    type: 'Tipo dos scripts',
+    anyType: 'todos os usados',
+    gap: 'Limite de endereços vazios (gap limit)',
+    show: 'Mostrar',
+    refresh: 'Atualizar',
+    used: 'Endereços usados',
+    next: 'Próximos endereços não usados',
+    receive: 'recebimento',
+    change: 'troco',
+    branch: 'Ramo',
+    index: 'Índice',
+    incomplete: 'Há mais endereços do que os derivados: os números não estão completos.',
+    tooMany: 'Os endereços têm transações demais para uma lista aqui.',
+    first: (shown: string, total: string) => `As ${shown} mais recentes de ${total}; a API tem todas.`,
+  },
+  labels: {
+    title: 'Etiquetas',
+    about: 'Endereços cujo dono é conhecido, conforme o registro do operador deste explorador.',
+    none: 'O operador não registrou nenhuma etiqueta.',
+    link: 'Site',
+  },
+}
