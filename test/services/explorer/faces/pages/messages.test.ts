@@ -51,7 +51,7 @@ const NAMES =
 
 /** Words that a language has in common with English. */
 const IN_COMMON: Readonly<Partial<Record<Language, readonly string[]>>> = {
-  de: 'Block,Index,Reorganisation 7001,Live,Miner,Mining,Port,Post-Quantum,Sequence,Version,Wallet,Website,Feed,in Block,live'.split(
+  de: 'Block,Index,Reorganisation,Live,Miner,Mining,Port,Post-Quantum,Sequence,Version,Wallet,Website,Feed,in Block,live'.split(
     ',',
   ),
   es: 'Error,Feed,Hexadecimal,Total,bytes,hexadecimal,no'.split(','),
