@@ -689,7 +689,7 @@ export interface AddressExposure {
   at_risk: string
   /** Confirmed transactions. */
   tx_count: number
-  /** The first transaction that shows a key which is not of Dilithium, or the script of which this one has the hash; null if none does. */
+  /** The first transaction that shows a key of which quantum computers derive the private key, or the script of which this one has the hash; null if none does. */
   revelation: Revelation | null
   /** The first 20 public keys that this transaction or the script shows. */
   keys: ShownKey[]

@@ -202,7 +202,7 @@ export const AddressExposure = Type.Object({
   tx_count: int('confirmed transactions'),
   revelation: Type.Union([Revelation, Type.Null()], {
     description:
-      'the first transaction that shows a key which is not of Dilithium, or the script of which this one has the hash; null if none does',
+      'the first transaction that shows a key of which quantum computers derive the private key, or the script of which this one has the hash; null if none does',
   }),
   keys: list(ShownKey, 'the first 20 public keys that this transaction or the script shows'),
   same_key: list(

@@ -6528,8 +6528,8 @@ export type AddressExposure = Message<"headwater.reads.v1.AddressExposure"> & {
   txCount: bigint;
 
   /**
-   * The first transaction that shows a key which is not of Dilithium, or the script of which this one has the hash;
-   * null if none does.
+   * The first transaction that shows a key of which quantum computers derive the private key, or the script of which
+   * this one has the hash; null if none does.
    *
    * @generated from field: optional headwater.reads.v1.Revelation revelation = 8;
    */
