@@ -218,8 +218,8 @@ export class PageFigures {
         ['tbody tr[id^=a-]', rich.items.map(({ balance }: { balance: string }) => balance)],
       ],
     })
-    const { pools } = await this.#api('/mining/pools')
-    await this.#compare('/mining', {
+    const { pools } = await this.#api('/mining/pools?window=10000')
+    await this.#compare('/mining?range=all', {
       digits: [
         [
           'tbody tr[id^="miner-"] td:nth-child(2)',

@@ -314,6 +314,71 @@ describe.skipIf(CHROMIUM === undefined)('open pages', () => {
     }
   })
 
+  it('list what the reader watches, with its changes since the last visit, and find stored texts', async () => {
+    const coin = [...node.chain.coins.coins].find(
+      (each) =>
+        !each.coinbase &&
+        each.value > 10_000n &&
+        addressOf(each.script, REGTEST) !== undefined &&
+        !node.simulation.mempool.isSpent(each),
+    )!
+    const address = addressOf(coin.script, REGTEST)!
+    const page = await open(`/address/${address}`)
+    const watch = page.locator('header button.watch')
+    await watch.click()
+    expect(await watch.getAttribute('aria-pressed')).toBe('true')
+    const sent: string[] = []
+    page.on('request', (request) => sent.push(request.url()))
+    await page.goto(`${pipeline.url}/watch`)
+    const now = page.locator(`.watched .of[data-id="${address}"]`)
+    await now.waitFor()
+    const { balance, unconfirmed } = (await pipeline.get(`/address/${address}`)).body
+    const before = BigInt(balance) + BigInt(unconfirmed.balance_change)
+    expect(await now.getAttribute('data-now')).toMatch(new RegExp(`^${String(before)}/`))
+    expect(sent.join()).not.toContain(address)
+    // What comes after this visit is a change at the next one.
+    await page.goto('about:blank')
+    const tx = node.chain.pay({
+      from: [coin],
+      to: [{ value: 1_000n, script: Buffer.from(`0014${'5b'.repeat(20)}`, 'hex') }],
+      change: coin.script,
+    })
+    expect(node.simulation.mempool.accept(tx)).toBeDefined()
+    node.simulation.mine({ blocks: 1 })
+    await level()
+    await page.goto(`${pipeline.url}/watch`)
+    const change = page.locator(`tr[id="w-${address}"] td`).last().locator('data')
+    await change.waitFor()
+    const { balance: after, unconfirmed: waiting } = (await pipeline.get(`/address/${address}`)).body
+    const difference = BigInt(after) + BigInt(waiting.balance_change) - before
+    expect(await change.getAttribute('value')).toBe(String(difference))
+    expect(await page.locator('form.watch textarea').inputValue()).toContain(address)
+    await page.locator('.watched button.watch').click()
+    expect(await page.locator('form.watch textarea').inputValue()).not.toContain(address)
+
+    const html = { headers: { accept: 'text/html' }, redirect: 'manual' } as const
+    const { items } = (await pipeline.get('/op-returns?limit=50')).body
+    const { txid, data_text: stored } = items.find(
+      (item: { data_text: string | null }) => item.data_text !== null,
+    )
+    const search = async (q: string): Promise<string> =>
+      (await fetch(`${pipeline.url}/op-returns?${new URLSearchParams({ q }).toString()}`, html)).text()
+    expect(await search(stored.slice(1).toUpperCase())).toContain(`/tx/${txid}"`)
+    expect(await search(`${stored} not`)).not.toContain(`/tx/${txid}"`)
+    const suggested = await (await fetch(`${pipeline.url}/_explorer/suggest?q=a+word`)).json()
+    expect(suggested[0]).toMatchObject({ url: '/op-returns?q=a+word', isExact: false })
+    const key = await fetch(
+      `${pipeline.url}/search?q=xpub661MyMwAqRbcFtXgS5sYJABqqG9YLmC4Q1Rdap9gSE8NqtwybGhePY2gZ29ESFjqJoCu1Rupje8YtGqsefD265TMg7usUDFdp6W1EGMcet8`,
+      html,
+    )
+    expect([key.status, key.headers.get('location')]).toEqual([303, '/wallet'])
+    expect([key.headers.get('cache-control'), key.headers.get('referrer-policy')]).toEqual([
+      'no-store',
+      'no-referrer',
+    ])
+    await done(page)
+  })
+
   it('say that the connection is lost, and show what was missed when it is back', async () => {
     const proxy = await forwarder(Number(new URL(pipeline.url).port))
     try {

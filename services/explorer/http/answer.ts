@@ -53,7 +53,7 @@ export interface Answer extends Observed {
 }
 
 /** The parts of a request that select the form of its answer. */
-export type PageRequest = Pick<Request, 'path' | 'accept' | 'acceptLanguage'>
+export type PageRequest = Pick<Request, 'path' | 'query' | 'accept' | 'acceptLanguage'>
 
 /** The path of the API. */
 export const API = '/api/v1'

@@ -28,6 +28,7 @@ import { send } from './views/send.js'
 import { search } from './views/search.js'
 import { status, type StatusSource } from './views/status.js'
 import { supply } from './views/supply.js'
+import { watch } from './views/lists/watch.js'
 import { transaction } from './views/transaction.js'
 import { wallet } from './views/wallet.js'
 
@@ -87,6 +88,7 @@ export function pagesOf(sources: PageSources): {
   ]
   const posted = [
     { page: wallet(sources), maxBodyBytes: MAX_READ_BODY },
+    { page: watch(sources), maxBodyBytes: MAX_READ_BODY },
     { page: send(commands)(sources), maxBodyBytes: MAX_BODY, limit: commands?.limit },
   ]
   const made = (pages: readonly ((of: Surroundings) => Page)[]): Page[] => pages.map((page) => page(sources))

@@ -62,6 +62,7 @@ const MORE = [
   ['/labels', 'labels'],
   ['/wallet', 'wallet'],
   ['/send', 'send'],
+  ['/watch', 'watch'],
   ['/clock', 'clock'],
   ['/reorgs', 'reorgs'],
   ['/api', 'api'],

@@ -178,7 +178,9 @@ export async function adoption(page: PageContext, range: Range): Promise<Chart> 
 export async function exposed(page: PageContext, range: Range): Promise<Chart> {
   const { t, f, read, network } = page
   const days = await newestDays(range, (args) => read(exposureHistory, args))
-  const kinds = PROTECTIONS_SHOWN.filter((kind) => kind !== 'protected' || network?.dilithium !== undefined)
+  const kinds = (Object.keys(PROTECTIONS_SHOWN) as ProtectionShown[]).filter(
+    (kind) => kind !== 'protected' || network?.dilithium !== undefined,
+  )
   return {
     id: 'exposure',
     title: t.quantum.exposureOverTime,
@@ -186,6 +188,7 @@ export async function exposed(page: PageContext, range: Range): Promise<Chart> {
     points: days.map((day): Point => [day.date, ...kinds.map((kind) => day[kind])]),
     lines: kinds.map((kind) => t.quantum.protections[kind]),
     isStacked: true,
+    colours: kinds.map((kind) => PROTECTIONS_SHOWN[kind]),
     csv: csvOf(page, 'exposure', { range }),
     format: (value) => f.amount(String(value)),
     scale: 1e-8,
@@ -193,7 +196,9 @@ export async function exposed(page: PageContext, range: Range): Promise<Chart> {
 }
 
 /** From the bottom of the chart: what is exposed is compared most easily. */
-const PROTECTIONS_SHOWN = ['exposed', 'hidden', 'protected', 'unknown'] as const
+/** The kinds of protection that a chart shows, with the colours of their bands. */
+const PROTECTIONS_SHOWN = { exposed: 7, hidden: 4, protected: 2, unknown: 0 } as const
+type ProtectionShown = keyof typeof PROTECTIONS_SHOWN
 /** The types with bands of their own; those of less value are one band together. */
 const TYPES_SHOWN = 7
 

@@ -138,6 +138,16 @@ const textForm =
   ({ path }) =>
     hasSlash(path) ? undefined : { encoding, params: { locale: localeOf(languageOf(path).language, '') } }
 
+/** The path of the page of the search. */
+const SEARCH = '/search'
+
+/**
+ * Returns whether a request for the search has a key of a wallet in its URL, typed by hand: the form sends it by POST. It is answered with
+ * a redirect to the page of wallets, and neither shown nor kept.
+ */
+const isOfWallet = ({ path, query }: PageRequest): boolean =>
+  languageOf(path).path === SEARCH && isWalletText(new URLSearchParams(query).get('q') ?? '')
+
 const hasSlash = (path: string): boolean => path.length > 1 && path.endsWith('/')
 
 /** The face of the pages for people, and the files and redirects that they need. */
@@ -171,7 +181,7 @@ export class Site implements HttpFace {
       // Before the page of an address, whose path theirs would match.
       ...routesOf(feeds, textForm(ATOM)),
       ...routesOf(pictures, textForm(PNG)),
-      ...routesOf(documents, pageForm(HTML)),
+      ...routesOf(documents, (request) => (isOfWallet(request) ? undefined : pageForm(HTML)(request))),
       ...routesOf(embeds, pageForm(EMBED)),
       ...routesOf(texts, textForm(CSV)),
     ]
@@ -200,6 +210,9 @@ export class Site implements HttpFace {
   /** Answers a request for a path that does not exist: with a page if the client asks for one. A page has no slash at its end. */
   unknown(request: Request, chain: ChainState): Answer {
     const { method, path, query } = request
+    const { language, path: named } = languageOf(path)
+    if (named === SEARCH && asksForHtml(request.accept))
+      return redirect(this.#parts.assets.at(inLanguage(language, '/wallet')))
     if (method !== 'GET' && method !== 'HEAD') return unknownRoute(request)
     const target = path.replace(/\/+$/, '')
     const page = target === path ? undefined : this.#pages.match(target)?.route
@@ -325,7 +338,8 @@ export class Site implements HttpFace {
     const outcome = await this.#matches(kept, params)
     const items = 'answer' in outcome ? (JSON.parse(outcome.answer.body.toString()) as Suggestions) : []
     const [first, second] = items.filter(({ type }) => type === 'page')
-    if (first !== undefined && (second === undefined || first.isExact === true)) return redirect(first.url)
+    if (first !== undefined && first.isExact !== false && (second === undefined || first.isExact === true))
+      return redirect(first.url)
     const query = new URLSearchParams({ q })
     return redirect(`${this.#parts.assets.at(inLanguage(language, '/search'))}?${query.toString()}`)
   }

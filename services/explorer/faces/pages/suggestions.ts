@@ -27,7 +27,7 @@ const Suggestion = Type.Object({
   /** HTML. */
   content: Type.String(),
   breadcrumbs: Type.Optional(Type.Array(Type.String())),
-  /** True for the object that the query names completely. */
+  /** True for the object that the query names completely; false for what the query does not name. */
   isExact: Type.Optional(Type.Boolean()),
 })
 type Suggestion = Static<typeof Suggestion>
@@ -82,7 +82,9 @@ export const suggestions = declareRead({
       match === undefined
         ? isUnused(text, chain.network)
           ? [item(t.words.address, `/address/${text}`, text)]
-          : []
+          : (await hasLeft(context, text))
+            ? [item(t.words.transaction, `/tx/${text.toLowerCase()}`, text)]
+            : []
         : [
             {
               block: () =>
@@ -110,9 +112,19 @@ export const suggestions = declareRead({
     ]
     if (items.length > 0) return items
     const pageContext = { t, f, height: chain.height, network: chain.network }
-    return [{ type: 'note' as const, url: '', content: explain(q, pageContext) }]
+    const note = { type: 'note' as const, url: '', content: explain(q, pageContext) }
+    if (!isWords(q)) return [note]
+    const path = `/op-returns?${new URLSearchParams({ q: q.trim() }).toString()}`
+    return [{ ...item(t.opReturns.within, path, q.trim()), isExact: false }, note]
   },
 })
+
+/** Returns whether a text is the txid of a transaction that has left the mempool. */
+const hasLeft = async ({ dropped }: ReadContext, text: string): Promise<boolean> =>
+  /^[0-9a-f]{64}$/i.test(text) && (await dropped.find(text.toLowerCase())) !== undefined
+/** Returns whether a text may be one that a transaction has stored: neither a number nor a part of a hash or an address. */
+const isWords = (q: string): boolean =>
+  /^.{3,100}$/su.test(q.trim()) && /\p{L}/u.test(q) && !/^[\da-z]{20,}$/i.test(q.trim())
 
 /** Returns whether a text is an address of the chain; one without a match has never been used. */
 const isUnused = (text: string, network: Network | undefined): boolean =>

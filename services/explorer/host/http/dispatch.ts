@@ -208,7 +208,7 @@ export class Dispatcher {
 
   /** Returns the route pattern of a path, for metrics: paths themselves would be an unbounded set of label values. */
   patternOf(path: string): string {
-    return this.#find({ path, accept: '', acceptLanguage: '' })?.route.pattern ?? 'unknown'
+    return this.#find({ path, query: '', accept: '', acceptLanguage: '' })?.route.pattern ?? 'unknown'
   }
 
   /** Finds the route of a request. A slash at the end is ignored, as by most servers. */
@@ -260,6 +260,7 @@ export class Dispatcher {
 
 const pageRequest = (url: string, head: RequestHead): PageRequest => ({
   path: url.split('?', 1)[0] ?? '',
+  query: url.includes('?') ? url.slice(url.indexOf('?') + 1) : '',
   accept: head.getHeader('accept'),
   acceptLanguage: head.getHeader('accept-language'),
 })

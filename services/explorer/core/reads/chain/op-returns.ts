@@ -1,3 +1,4 @@
+import { Type } from '@sinclair/typebox'
 import { isoTime } from '../../../../../pipelines/chain/time.js'
 import {
   isWitnessCommitment,
@@ -111,14 +112,48 @@ export const opReturnBeginnings = declareRead({
   answer: windowed(OpReturn),
   async resolve(context, { limit, offset }) {
     const { rows, total } = await windowOf(context, BEGINNING, { limit, offset })
-    const items = rows.map((row) => {
-      const { beginning: data, isScript, size } = row
-      const fields = payloadFields({ data, isScript }, size > data.length)
-      return { ...placeOf(row, context), ...fields, size }
-    })
-    return { items, total, limit, offset }
+    return { items: rows.map((row) => beginningOf(row, context)), total, limit, offset }
   },
 })
+
+/** The number of newest outputs in which a text is searched: about 50 ms of the database's time. */
+const SEARCHED = 200_000
+
+/**
+ * The newest OP_RETURN outputs whose data contains a text, for the page of the list. ASCII letters match in both cases. Rows of other
+ * branches are recognised by their blocks, as in the list.
+ */
+export const opReturnsWith = declareRead({
+  name: 'opReturnsWith',
+  path: '/op-returns',
+  fresh: 'head',
+  args: { text: Type.String({ minLength: 1, maxLength: 100 }), limit: limit(50, 100) },
+  answer: Type.Object({ items: Type.Array(OpReturn), searched: Type.Integer(), total: Type.Integer() }),
+  async resolve(context, { text, limit }) {
+    const { tip, blocks } = context.chain
+    const total = Number(tip?.sumOpReturns ?? 0)
+    const least = Math.max(1, total - SEARCHED + 1)
+    // Rows of one ordinal, which are of several branches, are not divided.
+    const matching = `FROM op_returns WHERE ordinal BETWEEN {from:UInt64} AND {to:UInt64}
+      AND positionCaseInsensitive(data, {text:String}) > 0 ORDER BY ordinal DESC LIMIT ${String(limit)} WITH TIES`
+    const visible = new Map<bigint, Row>()
+    for (let to = total; to >= least && visible.size < limit;) {
+      const rows = await BEGINNING.bytes(context.tables.unchecked, matching, { from: least, to, text })
+      for (const row of rows) if (blocks.has(row.height, row.blockTag)) visible.set(row.ordinal, row)
+      const last = rows.at(-1)
+      if (rows.length < limit || last === undefined) break
+      to = Number(last.ordinal) - 1
+    }
+    const items = [...visible.values()].slice(0, limit).map((row) => beginningOf(row, context))
+    return { items, searched: total - least + 1, total }
+  },
+})
+
+function beginningOf(row: Row, context: Pick<ReadContext, 'chain'>): OpReturn {
+  const { beginning: data, isScript, size } = row
+  const fields = payloadFields({ data, isScript }, size > data.length)
+  return { ...placeOf(row, context), ...fields, size }
+}
 
 function placeOf(
   { txid, vout, height }: Row,

@@ -2,7 +2,7 @@ import type { Static } from '@sinclair/typebox'
 import { SHOWN_HEADS } from '../../../../../pipelines/tables/writers.js'
 import { blockTag, type BlockId } from '../../../../../pipelines/chain/block.js'
 import { outpointOf } from '../../../../../pipelines/chain/prevout.js'
-import { parseBody, type Tx } from '../../../../../pipelines/chain/transaction.js'
+import { parseBody, type TxInput } from '../../../../../pipelines/chain/transaction.js'
 import type { BlockTx } from '../../tables/lookups.js'
 import { blockKey, outputPrefix } from '../../tables/point-keys.js'
 import { allSpends, blockTxsOf, confirmationsByTxid, eachBody } from '../../tables/transactions.js'
@@ -72,7 +72,7 @@ export interface BranchBlock extends Block {
   readonly coinbase: string
 }
 
-/** An output that a transaction of a replaced block spends, and that it cannot spend any more. */
+/** An output that a transaction spends, and that it cannot spend any more. */
 export interface LostInput {
   /** The outpoint. */
   readonly txid: string
@@ -169,10 +169,15 @@ async function replayed(
   )
   const lost = txs.filter(({ txid }) => !confirmed.has(txid) && mempool.get(txid) === undefined)
   if (lost.length > MAX_LOST) return undefined
-  const lostInputs = await lostInputsOf(
-    context,
+  const lostTxs: Spending[] = []
+  await eachBody(
+    tables,
     lost.map(({ txid }) => txid),
+    ({ txid, body }) => {
+      lostTxs.push({ txid, inputs: parseBody(body, undefined).inputs })
+    },
   )
+  const lostInputs = await lostInputsOf(context, lostTxs)
   const tags = new Map(connected.map(({ height, hash }) => [height, blockTag(hash)]))
   const outcomes = txs.map(({ txid, height: from }): ReplayedTx => {
     const row = confirmed.get(txid)
@@ -192,15 +197,17 @@ async function replayed(
   return outcomes.sort((one, other) => ORDER.indexOf(one.outcome) - ORDER.indexOf(other.outcome))
 }
 
+/** A transaction as far as it spends. */
+interface Spending {
+  readonly txid: string
+  readonly inputs: readonly Pick<TxInput, 'prevTxid' | 'prevVout'>[]
+}
+
 /** Returns the inputs of transactions, by txid, whose outputs another transaction spends, or that are gone. */
-async function lostInputsOf(
+export async function lostInputsOf(
   { chain, mempool, tables }: ReadContext,
-  txids: readonly string[],
+  txs: readonly Spending[],
 ): Promise<Map<string, LostInput[]>> {
-  const txs: Pick<Tx, 'txid' | 'inputs'>[] = []
-  await eachBody(tables, txids, ({ txid, body }) => {
-    txs.push({ txid, inputs: parseBody(body, undefined).inputs })
-  })
   const parents = [...new Set(txs.flatMap(({ inputs }) => inputs.map(({ prevTxid }) => prevTxid)))]
   const [spends, confirmed] = await Promise.all([
     tables.spends.getAll(parents.map(outputPrefix)),

@@ -3,6 +3,16 @@ import { icon } from '../../../../design/icons.js'
 import { FIND } from '../layout.js'
 import type { PageContext } from '../page.js'
 
+/** Returns the name of the mining pool of a block, as a link if it is known. */
+export function minerLink(
+  { t, to, definitions }: Pick<PageContext, 't' | 'to' | 'definitions'>,
+  label: string | null,
+): Html | string {
+  const pool = definitions.pools.all.find(({ name }) => name === label)
+  if (pool === undefined) return label ?? t.words.unknown
+  return html`<a href="${to(`/mining/pool/${encodeURIComponent(pool.slug)}`)}">${pool.name}</a>`
+}
+
 /** Returns the heading of a page. */
 export const heading = (title: Part, about?: Part): Html =>
   html`<header class="top">
@@ -91,6 +101,12 @@ export const copyButton = ({ t }: Pick<PageContext, 't'>, text: string): Html =>
     aria-label="${t.words.copy}"
   >
     ${icon('copy')}
+  </button>`
+
+/** Returns the button that adds an object to the watch list of the browser, or removes it; a script shows it. */
+export const watchButton = ({ t }: Pick<PageContext, 't'>, id: string, label = ''): Html =>
+  html`<button class="watch" type="button" data-id="${id}" data-label="${label}" aria-pressed="false">
+    ${t.watch.watch}
   </button>`
 
 /** Returns a text that can be copied by a button. */

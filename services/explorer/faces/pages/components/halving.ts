@@ -16,6 +16,6 @@ export function halving({ t, f, chain, network }: PageContext): Html | undefined
   return stat(
     t.mining.halving,
     f.date(time),
-    html`${t.mining.inBlocks(f.number(left))}, ${t.mining.subsidyAfter} ${f.amount(String(after))}`,
+    html`${t.mining.inBlocks(f.number(left))}, ${t.mining.subsidyAfter} ${f.brief(String(after))}`,
   )
 }

@@ -1,4 +1,5 @@
 import { html, type Html } from '../../../../design/html.js'
+import type { LostInput } from '../../../core/reads/chain/reorgs.js'
 import type { Replacement, ReplacementMember } from '../../../core/reads/shapes.js'
 import type { PageContext } from '../page.js'
 import { txLink } from './elements.js'
@@ -59,3 +60,17 @@ function replacedLink(context: PageContext, { txid, full_rbf }: ReplacementMembe
 
 const rateOf = ({ f }: PageContext, { fee_rate }: ReplacementMember): string =>
   fee_rate === null ? '?' : f.number(fee_rate)
+
+/** Returns the outputs that a transaction can no longer spend, each with the transaction that spends it. */
+export const lostInputs = (page: PageContext, lost: readonly LostInput[]): Html =>
+  html`${lost.map(
+    ({ txid, vout, spender }) =>
+      html`<div>
+        ${txLink(page, txid)}:${vout}
+        ${
+          spender === undefined
+            ? page.t.reorgs.goneOutput
+            : html`${page.t.reorgs.spentBy} ${txLink(page, spender)}`
+        }
+      </div>`,
+  )}`

@@ -265,7 +265,9 @@ function morph(element: Element, next: Element): void {
         !(node instanceof Element && node !== element && newer instanceof Element) ||
         !(node.matches(OWN) || hold(node, newer, morph)),
       beforeAttributeUpdated: (name: string, node: Element) =>
-        !(name === 'open' && node.tagName === 'DETAILS'),
+        !(name === 'open' && node.tagName === 'DETAILS') &&
+        // The browser knows what its reader watches.
+        !(name === 'aria-pressed' && node.matches('.watch')),
     },
   })
 }

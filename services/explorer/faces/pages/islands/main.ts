@@ -9,7 +9,8 @@ import { startKeys, startMenus } from './menus.js'
 import { startNotifying } from './notifying.js'
 import { startTrying } from './trying.js'
 import { localise, startAges } from './times.js'
-import { startUnits } from './units.js'
+import { startUnits } from './stored/units.js'
+import { startWatching } from './stored/watching.js'
 import { startVerifying } from './verifying.js'
 
 startUnits()
@@ -28,5 +29,6 @@ startTrying()
 startVerifying()
 startNotifying()
 startCharts()
+startWatching()
 keepLive()
 keepCondition()

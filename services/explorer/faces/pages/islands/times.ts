@@ -1,4 +1,4 @@
-import { showUnits } from './units.js'
+import { showUnits } from './stored/units.js'
 
 const locale = document.documentElement.lang
 const [language = locale] = locale.split('-')

@@ -27,6 +27,7 @@ import {
   stat,
   stats,
   txLink,
+  watchButton,
 } from '../components/elements.js'
 import { exposureVerdict } from '../components/exposure.js'
 import { travelSection } from '../past.js'
@@ -81,7 +82,7 @@ export const address = declarePage({
             ${label?.label ?? kind} ${summary?.isDilithium === true ? quantum(context) : undefined}
             ${label?.verified === true ? badge('good', t.words.verified) : undefined}
           </h1>
-          ${copyable(context, shown)}
+          ${copyable(context, shown)} ${watchButton(context, shown, label?.label)}
           ${facts([
             [t.address.label, label === undefined ? undefined : labelOf(label)],
             [

@@ -17,12 +17,14 @@ import {
   facts,
   forms,
   hashLink,
+  minerLink,
   notice,
   paged,
   section,
   share,
   stat,
   stats,
+  watchButton,
 } from '../components/elements.js'
 import { expectedSection } from '../components/expected.js'
 import { CARD, transactionCard } from '../components/transactions.js'
@@ -60,7 +62,7 @@ export const block = declarePage({
           <h1>${title} ${answer.canonical ? undefined : badge('stale', t.block.staleBadge)}</h1>
           ${neighbour(context, answer, 1)}
         </div>
-        ${copyable(context, answer.hash)}
+        ${copyable(context, answer.hash)} ${watchButton(context, answer.hash, title)}
       </header>
       ${answer.canonical ? undefined : replaced(context, answer.height)}
       ${stats([
@@ -78,7 +80,7 @@ export const block = declarePage({
       ${facts([
         [
           t.block.minedBy,
-          html`${answer.miner_label ?? t.words.unknown}
+          html`${minerLink(context, answer.miner_label)}
           ${answer.miner_address === null ? undefined : html`(${addressLink(context, answer.miner_address)})`}`,
         ],
         [t.block.difficulty, f.difficulty(answer.difficulty)],

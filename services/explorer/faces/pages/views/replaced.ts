@@ -1,8 +1,10 @@
 import { html } from '../../../../design/html.js'
 import { hash, page } from '../../../core/reads/arguments.js'
+import { lostInputsOf } from '../../../core/reads/chain/reorgs.js'
 import { replacedTransaction } from '../../../core/reads/mempool/replacements.js'
 import { columnsOf, ITEMS, rangeOf } from '../components/coins/columns.js'
-import { badge, copyable, paged, stat, stats, txLink } from '../components/elements.js'
+import { badge, copyable, facts, paged, stat, stats, txLink } from '../components/elements.js'
+import { lostInputs } from '../components/replacements.js'
 import { feeRateOf } from '../components/transactions.js'
 import { declarePage } from '../page.js'
 
@@ -12,13 +14,19 @@ export const replaced = declarePage({
   path: '/tx/:txid/replaced',
   args: { txid: hash, page },
   async view(context, { txid, page }) {
-    const { t, f, read } = context
+    const { t, f, read, validity } = context
     const tx = await read(replacedTransaction, { txid }, rangeOf(page))
     const { reason, left, replaced_by: by, full_rbf } = tx
+    const inputs = tx.inputs.flatMap(({ prev_txid: prevTxid, prev_vout: prevVout }) =>
+      prevTxid === null || prevVout === null ? [] : [{ prevTxid, prevVout }],
+    )
+    const lost = (await lostInputsOf(context, [{ txid: tx.txid, inputs }])).get(tx.txid) ?? []
+    validity.dependsOn('head')
     const coins = { page, total: Math.max(tx.input_count, tx.output_count), limit: ITEMS }
     const path = `/tx/${tx.txid}/replaced`
+    const title = reason === 'replaced' ? t.tx.replacedTitle : t.tx.title
     const body = html`<header class="top">
-        <h1>${t.tx.replacedTitle} ${badge('stale', t.tx.status[reason])}</h1>
+        <h1>${title} ${badge('stale', t.tx.status[reason])}</h1>
         ${copyable(context, tx.txid)}
       </header>
       ${stats([
@@ -29,7 +37,8 @@ export const replaced = declarePage({
         stat(t.words.fee, f.amount(tx.fee), feeRateOf(context, tx)),
         stat(t.words.size, `${f.number(tx.vsize)} vB`, `${f.number(tx.size)} ${t.words.bytes}`),
       ])}
+      ${lost.length === 0 ? undefined : facts([[t.reorgs.why, lostInputs(context, lost)]])}
       ${paged(context, coins, path, columnsOf(context, tx))}`
-    return { title: `${t.tx.replacedTitle} ${tx.txid.slice(0, 8)}…`, body, json: path }
+    return { title: `${title} ${tx.txid.slice(0, 8)}…`, body, json: path }
   },
 })

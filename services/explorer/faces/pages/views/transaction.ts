@@ -17,6 +17,7 @@ import {
   stat,
   stats,
   txLink,
+  watchButton,
 } from '../components/elements.js'
 import { confirmation } from '../components/coins/confirmation.js'
 import { columnsOf, ITEMS, rangeOf } from '../components/coins/columns.js'
@@ -57,7 +58,7 @@ export const transaction = declarePage({
           }
           ${tx.is_dilithium ? quantum(context) : undefined}
         </h1>
-        ${copyable(context, tx.txid)}
+        ${copyable(context, tx.txid)} ${watchButton(context, tx.txid)}
       </header>
       ${stats([
         tx.block_height === null

@@ -15,6 +15,8 @@ export interface Chart {
   /** The names of the figures, each of which is drawn: as a line, or as a band on top of those before it. */
   readonly lines: readonly string[]
   readonly isStacked?: boolean
+  /** The colours of the bands, by the numbers that the styles have for them. Not set: in their order. */
+  readonly colours?: readonly number[]
   /** Oldest first. */
   readonly points: readonly Point[]
   /** The URL of the chart's figures as CSV. */
@@ -50,7 +52,7 @@ const MOST_POINTS = 360
  */
 export function chart(page: PageContext, whole: Chart): Html {
   const { t, f } = page
-  const { id, title, x, lines, csv, format, isStacked = false } = whole
+  const { id, title, x, lines, csv, format, isStacked = false, colours } = whole
   if (lines.length > (isStacked ? MOST_BANDS : MOST_LINES))
     throw new Error(`the chart ${id} has ${String(lines.length)} lines, more than there are colours`)
   const points = thinned(whole.points)
@@ -78,7 +80,7 @@ export function chart(page: PageContext, whole: Chart): Html {
         (line, at) =>
           html`<div>
             <dt>
-              <svg class="${kind}-${at}" viewBox="0 0 24 10" aria-hidden="true">
+              <svg class="${kind}-${colours?.[at] ?? at}" viewBox="0 0 24 10" aria-hidden="true">
                 ${isStacked ? html`<rect width="24" height="10" />` : html`<path d="M0 5h24" />`}
               </svg>
               ${line}
@@ -127,7 +129,11 @@ interface Axis {
 }
 
 /** Returns the picture of a chart. */
-function plot(f: Format, title: string, { points, lines, isStacked = false, scale = 1 }: Chart): Html {
+function plot(
+  f: Format,
+  title: string,
+  { points, lines, isStacked = false, colours, scale = 1 }: Chart,
+): Html {
   const xs = points.map(([at]) => (typeof at === 'number' ? at : Date.parse(at)))
   const values = lines.map((_, line) => points.map((point) => Number(point[line + 1]) * scale))
   const edges = isStacked ? stackedOf(values) : values
@@ -145,7 +151,9 @@ function plot(f: Format, title: string, { points, lines, isStacked = false, scal
     return `M${pathOf(upper)}L${back}Z`
   }
   const drawn = isStacked
-    ? edges.map((edge, at) => html`<path class="band-${at}" d="${areaOf(edge, edges[at - 1])}" />`)
+    ? edges.map(
+        (edge, at) => html`<path class="band-${colours?.[at] ?? at}" d="${areaOf(edge, edges[at - 1])}" />`,
+      )
     : edges.map(
         (edge, at) =>
           html`${at === 0 && y.least === 0 ? html`<path class="under" d="${areaOf(edge, undefined)}" />` : undefined}

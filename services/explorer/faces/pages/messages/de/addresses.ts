@@ -2,6 +2,24 @@ import type { addresses as english } from '../en/addresses.js'
 
 /** Words of addresses, wallets and labels, in German. */
 export const addresses: typeof english = {
+  watch: {
+    title: 'Merkliste',
+    about:
+      'Adressen, Transaktionen und Blöcke, die Sie beobachten, und was sich seit Ihrem letzten Besuch geändert hat.',
+    privacy:
+      'Die Liste wird nur in diesem Browser gespeichert. Um sie anzuzeigen, sendet diese Seite sie an den Explorer, der nichts davon behält. Ohne JavaScript geben Sie sie jedes Mal ein.',
+    none: 'Noch wird nichts beobachtet. Drücken Sie „Beobachten“ auf der Seite einer Adresse, einer Transaktion oder eines Blocks.',
+    list: 'Liste',
+    lines: 'Je Zeile eine Adresse, eine Transaktion oder der Hash eines Blocks, danach eine Bezeichnung',
+    show: 'Anzeigen',
+    save: 'Als Datei speichern',
+    watched: 'Beobachtet',
+    state: 'Zustand',
+    change: 'Seit dem letzten Besuch',
+    changed: 'geändert',
+    unknown: 'nicht gefunden',
+    watch: 'Beobachten',
+  },
   address: {
     title: 'Adresse',
     csv: 'Alle Transaktionen als Tabelle, CSV',

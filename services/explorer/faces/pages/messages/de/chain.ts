@@ -146,6 +146,12 @@ export const chain: typeof english = {
     none: 'Seit Beginn dieses Index hat die Kette keinen Block ersetzt.',
   },
   opReturns: {
+    contains: 'Enthält den Text',
+    search: 'Suchen',
+    searched: (searched: string, total: string) =>
+      `Durchsucht: ${searched} von ${total} Ausgängen, die neuesten zuerst; bei A–Z ist die Schreibung gleichgültig.`,
+    noneWith: (q: string) => `Kein Ausgang enthält „${q}“.`,
+    within: 'In OP_RETURN-Ausgängen',
     title: 'OP_RETURN',
     about: 'Daten, die Transaktionen in der Kette speichern.',
     none: 'Keine Transaktion hat Daten gespeichert.',

@@ -31,6 +31,7 @@ export const frame: typeof english = {
     wallet: 'Wallet',
     send: 'Transaktion senden',
     clock: 'Blockuhr',
+    watch: 'Merkliste',
     reorgs: 'Reorganisationen',
     api: 'API',
     status: 'Zustand',

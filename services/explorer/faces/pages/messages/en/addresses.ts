@@ -1,5 +1,22 @@
 /** Words of addresses, wallets and labels, in English. */
 export const addresses = {
+  watch: {
+    title: 'Watch list',
+    about: 'Addresses, transactions and blocks that you watch, and what has changed since your last visit.',
+    privacy:
+      'The list is stored only in this browser. To show it, this page sends it to the explorer, which keeps nothing of it. Without JavaScript, enter it each time.',
+    none: 'Nothing is watched yet. Press “Watch” on the page of an address, a transaction or a block.',
+    list: 'List',
+    lines: 'One address, transaction or block hash per line, then a label',
+    show: 'Show',
+    save: 'Save as a file',
+    watched: 'Watched',
+    state: 'State',
+    change: 'Since the last visit',
+    changed: 'changed',
+    unknown: 'not found',
+    watch: 'Watch',
+  },
   address: {
     title: 'Address',
     csv: 'All transactions as a table, CSV',

@@ -145,6 +145,12 @@ export const chain = {
     none: 'The chain has never replaced a block since this index began.',
   },
   opReturns: {
+    contains: 'Contains the text',
+    search: 'Search',
+    searched: (searched: string, total: string) =>
+      `Searched: ${searched} of ${total} outputs, newest first; letters A–Z match in both cases.`,
+    noneWith: (q: string) => `No output contains “${q}”.`,
+    within: 'In OP_RETURN outputs',
     title: 'OP_RETURN',
     about: 'Data that transactions store in the chain.',
     none: 'No transaction has stored data.',

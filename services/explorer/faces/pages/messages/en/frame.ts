@@ -29,6 +29,7 @@ export const frame = {
     wallet: 'Wallet',
     send: 'Send a transaction',
     clock: 'Block clock',
+    watch: 'Watch list',
     reorgs: 'Reorganisations',
     api: 'API',
     status: 'Status',

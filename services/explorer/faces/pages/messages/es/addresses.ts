@@ -2,6 +2,23 @@ import type { addresses as english } from '../en/addresses.js'
 
 /** Words of addresses, wallets and labels, in Spanish. */
 export const addresses: typeof english = {
+  watch: {
+    title: 'Lista de seguimiento',
+    about: 'Direcciones, transacciones y bloques que sigues, y lo que ha cambiado desde tu última visita.',
+    privacy:
+      'La lista se guarda solo en este navegador. Para mostrarla, esta página la envía al explorador, que no conserva nada de ella. Sin JavaScript, introdúcela cada vez.',
+    none: 'Aún no sigues nada. Pulsa «Seguir» en la página de una dirección, una transacción o un bloque.',
+    list: 'Lista',
+    lines: 'Una dirección, una transacción o el hash de un bloque por línea, y después una etiqueta',
+    show: 'Mostrar',
+    save: 'Guardar como archivo',
+    watched: 'Elemento',
+    state: 'Estado',
+    change: 'Desde la última visita',
+    changed: 'cambió',
+    unknown: 'no encontrado',
+    watch: 'Seguir',
+  },
   address: {
     title: 'Dirección',
     csv: 'Todas las transacciones en una tabla, CSV',

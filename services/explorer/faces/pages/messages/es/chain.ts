@@ -147,6 +147,12 @@ export const chain: typeof english = {
     },
   },
   opReturns: {
+    contains: 'Contiene el texto',
+    search: 'Buscar',
+    searched: (searched, total) =>
+      `Salidas consultadas: ${searched} de ${total}, las más recientes primero; en A–Z no se distinguen mayúsculas.`,
+    noneWith: (q) => `Ninguna salida contiene «${q}».`,
+    within: 'En salidas OP_RETURN',
     title: 'OP_RETURN',
     about: 'Datos que las transacciones guardan en la cadena.',
     none: 'Ninguna transacción ha guardado datos.',

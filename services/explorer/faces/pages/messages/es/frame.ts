@@ -31,6 +31,7 @@ export const frame: typeof english = {
     wallet: 'Cartera',
     send: 'Enviar una transacción',
     clock: 'Reloj de bloques',
+    watch: 'Lista de seguimiento',
     reorgs: 'Reorganizaciones',
     api: 'API',
     status: 'Estado',

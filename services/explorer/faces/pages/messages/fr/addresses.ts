@@ -2,6 +2,24 @@ import type { addresses as english } from '../en/addresses.js'
 
 /** Words of addresses, wallets and labels, in French. */
 export const addresses: typeof english = {
+  watch: {
+    title: 'Liste de suivi',
+    about:
+      'Les adresses, transactions et blocs que vous suivez, et ce qui a changé depuis votre dernière visite.',
+    privacy:
+      'La liste n’est enregistrée que dans ce navigateur. Pour l’afficher, cette page l’envoie à l’explorateur, qui n’en conserve rien. Sans JavaScript, saisissez-la à chaque fois.',
+    none: 'Rien n’est encore suivi. Appuyez sur «\u00a0Suivre\u00a0» sur la page d’une adresse, d’une transaction ou d’un bloc.',
+    list: 'Liste',
+    lines: 'Une adresse, une transaction ou le hash d’un bloc par ligne, puis une étiquette',
+    show: 'Afficher',
+    save: 'Enregistrer dans un fichier',
+    watched: 'Élément',
+    state: 'État',
+    change: 'Depuis la dernière visite',
+    changed: 'modifié',
+    unknown: 'introuvable',
+    watch: 'Suivre',
+  },
   address: {
     title: 'Adresse',
     csv: 'Toutes les transactions en tableau, CSV',

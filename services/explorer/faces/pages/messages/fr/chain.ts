@@ -144,6 +144,12 @@ export const chain: typeof english = {
     },
   },
   opReturns: {
+    contains: 'Contient le texte',
+    search: 'Rechercher',
+    searched: (searched, total) =>
+      `Sorties parcourues\u00a0: ${searched} sur ${total}, les plus récentes d’abord\u00a0; A–Z sans distinction de casse.`,
+    noneWith: (q) => `Aucune sortie ne contient «\u00a0${q}\u00a0».`,
+    within: 'Dans les sorties OP_RETURN',
     title: 'OP_RETURN',
     about: 'Données que des transactions enregistrent dans la chaîne.',
     none: 'Aucune transaction n’a enregistré de données.',

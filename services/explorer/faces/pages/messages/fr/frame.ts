@@ -31,6 +31,7 @@ export const frame: typeof english = {
     wallet: 'Portefeuille',
     send: 'Envoyer une transaction',
     clock: 'Horloge des blocs',
+    watch: 'Liste de suivi',
     reorgs: 'Réorganisations',
     api: 'API',
     status: 'État',

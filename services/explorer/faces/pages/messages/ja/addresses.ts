@@ -2,6 +2,23 @@ import type { addresses as english } from '../en/addresses.js'
 
 /** Words of addresses, wallets and labels, in Japanese. */
 export const addresses: typeof english = {
+  watch: {
+    title: 'ウォッチリスト',
+    about: 'ウォッチ中のアドレス、トランザクション、ブロックと、前回の訪問以降の変化。',
+    privacy:
+      'リストはこのブラウザにのみ保存されます。表示のためにこのページがエクスプローラーへ送信しますが、エクスプローラーは何も保存しません。JavaScript なしの場合は毎回入力してください。',
+    none: 'まだ何もウォッチしていません。アドレス、トランザクション、ブロックのページで「ウォッチ」を押してください。',
+    list: 'リスト',
+    lines: '1 行に 1 つのアドレス、トランザクション、またはブロックハッシュ。続けてラベル',
+    show: '表示',
+    save: 'ファイルに保存',
+    watched: '対象',
+    state: '状態',
+    change: '前回の訪問以降',
+    changed: '変化あり',
+    unknown: '見つかりません',
+    watch: 'ウォッチ',
+  },
   address: {
     title: 'アドレス',
     csv: 'すべてのトランザクションの表（CSV）',

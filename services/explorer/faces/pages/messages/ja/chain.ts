@@ -140,6 +140,12 @@ export const chain: typeof english = {
     },
   },
   opReturns: {
+    contains: '含まれるテキスト',
+    search: '検索',
+    searched: (searched, total) =>
+      `検索したアウトプット: ${total} 件中 ${searched} 件（新しい順）。A–Z は大文字と小文字を区別しません。`,
+    noneWith: (q) => `「${q}」を含むアウトプットはありません。`,
+    within: 'OP_RETURN アウトプット内',
     title: 'OP_RETURN',
     about: 'トランザクションがチェーンに保存したデータ。',
     none: 'データを保存したトランザクションはありません。',

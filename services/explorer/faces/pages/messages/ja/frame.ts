@@ -30,6 +30,7 @@ export const frame: typeof english = {
     wallet: 'ウォレット',
     send: 'トランザクションを送信',
     clock: 'ブロッククロック',
+    watch: 'ウォッチリスト',
     reorgs: '再編成',
     api: 'API',
     status: 'ステータス',

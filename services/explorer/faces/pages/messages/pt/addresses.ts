@@ -2,6 +2,23 @@ import type { addresses as english } from '../en/addresses.js'
 
 /** Words of addresses, wallets and labels, in Portuguese. */
 export const addresses: typeof english = {
+  watch: {
+    title: 'Lista de acompanhamento',
+    about: 'Endereços, transações e blocos que você acompanha, e o que mudou desde a sua última visita.',
+    privacy:
+      'A lista fica salva apenas neste navegador. Para mostrá-la, esta página a envia ao explorador, que não guarda nada dela. Sem JavaScript, digite-a a cada vez.',
+    none: 'Nada é acompanhado ainda. Pressione “Acompanhar” na página de um endereço, uma transação ou um bloco.',
+    list: 'Lista',
+    lines: 'Um endereço, uma transação ou o hash de um bloco por linha, seguido de um rótulo',
+    show: 'Mostrar',
+    save: 'Salvar como arquivo',
+    watched: 'Item',
+    state: 'Estado',
+    change: 'Desde a última visita',
+    changed: 'mudou',
+    unknown: 'não encontrado',
+    watch: 'Acompanhar',
+  },
   address: {
     title: 'Endereço',
     csv: 'Todas as transações em tabela, CSV',

@@ -143,6 +143,12 @@ export const chain: typeof english = {
     },
   },
   opReturns: {
+    contains: 'Contém o texto',
+    search: 'Pesquisar',
+    searched: (searched, total) =>
+      `Saídas pesquisadas: ${searched} de ${total}, as mais recentes primeiro; A–Z sem distinção de maiúsculas.`,
+    noneWith: (q) => `Nenhuma saída contém “${q}”.`,
+    within: 'Em saídas OP_RETURN',
     title: 'OP_RETURN',
     about: 'Dados que as transações guardam na cadeia.',
     none: 'Nenhuma transação guardou dados.',

@@ -31,6 +31,7 @@ export const frame: typeof english = {
     wallet: 'Carteira',
     send: 'Enviar uma transação',
     clock: 'Relógio de blocos',
+    watch: 'Lista de acompanhamento',
     reorgs: 'Reorganizações',
     api: 'API',
     status: 'Estado',

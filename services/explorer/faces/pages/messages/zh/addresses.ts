@@ -2,6 +2,23 @@ import type { addresses as english } from '../en/addresses.js'
 
 /** Words of addresses, wallets and labels, in Chinese. */
 export const addresses: typeof english = {
+  watch: {
+    title: '关注列表',
+    about: '您关注的地址、交易和区块，以及自上次访问以来的变化。',
+    privacy:
+      '列表仅保存在此浏览器中。显示时，本页会将其发送给浏览器服务，服务不会保留任何内容。没有 JavaScript 时，请每次输入。',
+    none: '尚未关注任何内容。请在地址、交易或区块的页面上按“关注”。',
+    list: '列表',
+    lines: '每行一个地址、交易或区块哈希，其后为标签',
+    show: '显示',
+    save: '保存为文件',
+    watched: '对象',
+    state: '状态',
+    change: '自上次访问以来',
+    changed: '有变化',
+    unknown: '未找到',
+    watch: '关注',
+  },
   address: {
     title: '地址',
     csv: '所有交易的表格（CSV）',

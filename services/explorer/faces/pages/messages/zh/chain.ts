@@ -138,6 +138,12 @@ export const chain: typeof english = {
     },
   },
   opReturns: {
+    contains: '包含文本',
+    search: '搜索',
+    searched: (searched, total) =>
+      `已搜索 ${total} 个输出中的 ${searched} 个（从最新开始）；A–Z 不区分大小写。`,
+    noneWith: (q) => `没有输出包含“${q}”。`,
+    within: '在 OP_RETURN 输出中',
     title: 'OP_RETURN',
     about: '交易存储在区块链中的数据。',
     none: '没有交易存储数据。',

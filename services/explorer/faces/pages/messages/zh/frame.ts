@@ -30,6 +30,7 @@ export const frame: typeof english = {
     wallet: '钱包',
     send: '发送交易',
     clock: '区块时钟',
+    watch: '关注列表',
     reorgs: '重组',
     api: 'API',
     status: '状态',

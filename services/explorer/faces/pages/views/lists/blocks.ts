@@ -2,7 +2,7 @@ import { html } from '../../../../../design/html.js'
 import { limit, page } from '../../../../core/reads/arguments.js'
 import { blocks as blocksRead } from '../../../../core/reads/chain/blocks.js'
 import { fullness } from '../../components/blocks.js'
-import { blockLink, hashLink, heading, paged, share } from '../../components/elements.js'
+import { blockLink, hashLink, minerLink, heading, paged, share } from '../../components/elements.js'
 import { table } from '../../components/table.js'
 import { declarePage } from '../../page.js'
 
@@ -29,7 +29,7 @@ export const blocks = declarePage({
         blockLink(context, block.height),
         hashLink(context, block.hash),
         f.time(block.timestamp),
-        block.miner_label ?? w.unknown,
+        minerLink(context, block.miner_label),
         f.number(block.tx_count),
         html`${f.size(block.size)}${share(fullness(context, block.weight))}`,
         f.bare(block.total_fees),

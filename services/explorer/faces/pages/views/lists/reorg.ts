@@ -8,12 +8,14 @@ import {
   blockLink,
   empty,
   hashLink,
+  minerLink,
   paged,
   section,
   stat,
   stats,
   txLink,
 } from '../../components/elements.js'
+import { lostInputs } from '../../components/replacements.js'
 import { table } from '../../components/table.js'
 import { declarePage, type PageContext } from '../../page.js'
 
@@ -113,7 +115,6 @@ function branches(
   ]
   const rows = [...disconnected, ...connected].map((block, index) => {
     const isGone = index < disconnected.length
-    const name = block.miner_label ?? t.words.unknown
     return {
       id: `b-${String(index)}`,
       cells: [
@@ -121,7 +122,7 @@ function branches(
         isGone ? badge('stale', words.minus) : badge('good', words.plus),
         html`${f.number(block.height)} ${hashLink(context, block.hash)}`,
         f.time(block.timestamp),
-        name,
+        minerLink(context, block.miner_label),
         f.number(block.tx_count),
         html`${txLink(context, block.coinbase)}
         ${isGone && !block.canonical ? html`<small>${words.coinbaseLost}</small>` : undefined}`,
@@ -148,17 +149,7 @@ function fates(context: PageContext, txs: readonly ReplayedTx[]): Html {
       f.number(from),
       html`${badge(BADGES[outcome], words.outcomes[outcome])}
       ${height === undefined ? undefined : blockLink(context, height)}`,
-      lost.map(
-        (input) =>
-          html`<div>
-            ${txLink(context, input.txid)}:${input.vout}
-            ${
-              input.spender === undefined
-                ? words.goneOutput
-                : html`${words.spentBy} ${txLink(context, input.spender)}`
-            }
-          </div>`,
-      ),
+      lostInputs(context, lost),
     ],
   }))
   return table(words.transactions, columns, rows)
