@@ -17,6 +17,7 @@ const COMMANDS = {
   chaos: (...args) => runBuilt('test/chaos/main.js', args),
   backfill: (...args) => runBuilt('test/backfill/main.js', args),
   bench: (...args) => runBuilt('bench/main.js', args),
+  screenshots: (...args) => runBuilt('bench/screenshots.js', args),
   test: (...args) => runNode([VITEST, 'run', ...args]),
   check: async (...args) => (await import('./check.mjs')).check(args),
   proto: async () => (await import('./proto.mjs')).writeProto(),
