@@ -19,12 +19,15 @@ import { DifficultyItem, HashrateItem, MiningPools, NetworkHashrate, Retarget } 
 /** The maximum length of a series of difficulties: two weeks of one block a minute. */
 const MAX_DIFFICULTIES = 20_160
 
+/** The most blocks of which the mining pools are counted. */
+export const MOST_COUNTED = 10_000
+
 export const miningPools = declareRead({
   name: 'miningPools',
   about: 'Who mined the newest blocks, the largest first.',
   path: '/mining/pools',
   fresh: 'head',
-  args: { window: limit(1440, 10_000, 'maximum number of blocks, the newest ones') },
+  args: { window: limit(1440, MOST_COUNTED, 'maximum number of blocks, the newest ones') },
   answer: MiningPools,
   resolve({ chain, definitions }, { window }) {
     const blocks = chain.recent.slice(-window)

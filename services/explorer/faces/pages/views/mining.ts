@@ -2,7 +2,12 @@ import type { Static } from '@sinclair/typebox'
 import { html, type Html } from '../../../../design/html.js'
 import { DAY_SECONDS, isoTime } from '../../../../../pipelines/chain/time.js'
 import type { Retarget } from '../../../core/reads/shapes.js'
-import { miningPools, miningRetarget, networkHashrate } from '../../../core/reads/statistics/mining.js'
+import {
+  miningPools,
+  miningRetarget,
+  MOST_COUNTED,
+  networkHashrate,
+} from '../../../core/reads/statistics/mining.js'
 import { summary } from '../../../core/reads/statistics/statistics.js'
 import type { RecentBlocks } from '../../../core/state/recent-blocks.js'
 import { chart } from '../components/charts/chart.js'
@@ -13,9 +18,6 @@ import { signedPercent, whenChanged, withoutBlocks } from '../components/retarge
 import { table } from '../components/table.js'
 import { declarePage, type PageContext } from '../page.js'
 import { difficulties, fees, fullnesses, hashrates, type Range, rangeOf, RANGES } from '../series.js'
-
-/** The most blocks that the read of mining pools counts. */
-const MAX_BLOCKS = 10_000
 
 function retarget(page: PageContext, next: Static<typeof Retarget>): Html {
   const { t, f } = page
@@ -34,7 +36,7 @@ function retarget(page: PageContext, next: Static<typeof Retarget>): Html {
 function newestBlocks({ chain: { recent } }: PageContext, range: Range): RecentBlocks {
   const since = (recent.at(-1)?.time ?? 0) - RANGES[range] * DAY_SECONDS
   const first = recent.findIndex(({ time }) => time >= since)
-  return recent.slice(Math.max(first, recent.length - MAX_BLOCKS))
+  return recent.slice(Math.max(first, recent.length - MOST_COUNTED))
 }
 
 /** Returns the times of the first and the last of some blocks. */
