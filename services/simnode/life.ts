@@ -46,5 +46,9 @@ export function beat(simulation: Simulation, options: LifeOptions, tick: number)
   const { height } = chain.tip
   if (height > 1 && random.chance(reorgRate))
     simulation.reorg(Math.min(height - 1, 1 + random.below(reorgDepth)))
-  else simulation.mine({ bytes: height % BIG_EVERY === 0 ? bigBlock : 0 })
+  else {
+    // As miners do: a block that leaves out what fits would contradict every estimate of fee rates.
+    const waiting = mempool.size === 0 ? {} : { txs: mempool.size }
+    simulation.mine({ bytes: height % BIG_EVERY === 0 ? bigBlock : 0, ...waiting })
+  }
 }

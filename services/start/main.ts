@@ -19,7 +19,7 @@ const SERVICE_STOP_MS = 10_000
 /** Longer than for services: the engine waits for requests in progress and closes its tables. */
 const ENGINE_STOP_MS = 30_000
 /** Options of the simulator: the length of its history and the interval of its blocks. */
-const SIMNODE = ['--days', '30', '--block-interval-ms', '10000']
+const SIMNODE = ['--days', '30', '--block-interval-ms', '10000', '--txs-per-block', '20']
 /** The definitions of the mining pools of the simulated chain. */
 const SIMULATED_POOLS = fileURLToPath(new URL('../../../deploy/pools.json', import.meta.url))
 

@@ -14,6 +14,7 @@ import { ServiceProcess } from '../harness/processes.js'
 import { quickFolder } from '../harness/quick-folder.js'
 import { readFrames, TIMELINE } from '../harness/recording.js'
 import { until } from '../harness/until.js'
+import { IS_WHOLE } from '../harness/whole.js'
 
 const logger = pino({ level: 'silent' })
 /** The number of blocks and of scripts that an audit checks; fewer where a difference is in all of them. */
@@ -53,39 +54,42 @@ const named = (report: AuditReport): string =>
     .join('\n')
 
 describe('an audit of large blocks', () => {
-  it('finds nothing in a block of 2,200 transactions, of which one has as many inputs', async () => {
-    const chain = buildChain({ seed: 'large', blocks: 3 })
-    const owners = ['p2wpkh', 'p2pkh', 'p2tr'] as const
-    const scripts = owners.map((type) => chain.keyring.ownerOf(type).script)
-    const script = (at: number): Buffer => scripts[at % scripts.length] ?? Buffer.alloc(0)
-    const paid = chain.mine({ coinbaseOutputs: [{ value: 3_000_000_000n, script: script(0) }] })
-    const from = [{ txid: chain.read(paid).txs[0]?.txid ?? '', vout: 0 }]
-    const many = Array.from({ length: MANY }, (_, at) => ({ value: 900_000n, script: script(at) }))
-    const fanOut = chain.pay({ from, to: many, change: script(0) })
-    chain.mine({ txs: [fanOut] })
-    const singles = many.map((_, vout) =>
-      chain.pay({ from: [{ tx: fanOut, vout }], to: [], change: script(vout + 1) }),
-    )
-    chain.mine({ txs: singles })
-    const all = singles.map((tx) => ({ tx, vout: 0 }))
-    chain.mine({ txs: [chain.pay({ from: all, to: [], change: script(0) })] })
-    const node = await startSimnode({ chain })
-    const pipeline = await Pipeline.start({ nodeUrl: node.url, engineUrl: inject('engineUrl') })
-    try {
-      await pipeline.level()
-      const { body } = await pipeline.get(`/block/${String(chain.tip.height - 1)}`)
-      expect(body.tx_count).toBe(MANY + 1)
-      const report = await auditOf(pipeline, node.url)
-      expect(named(report)).toBe('')
-      for (const { checked, name } of report.checks)
-        if (name !== 'mempool') expect(checked, name).toBeGreaterThan(0)
-      const replaced = await pipeline.get(`/tx/${singles[7]?.txid ?? ''}`)
-      expect(replaced).toMatchObject({ status: 200, body: { block_height: chain.tip.height - 1 } })
-    } finally {
-      await pipeline.close()
-      await node.close()
-    }
-  })
+  it.runIf(IS_WHOLE)(
+    'finds nothing in a block of 2,200 transactions, of which one has as many inputs',
+    async () => {
+      const chain = buildChain({ seed: 'large', blocks: 3 })
+      const owners = ['p2wpkh', 'p2pkh', 'p2tr'] as const
+      const scripts = owners.map((type) => chain.keyring.ownerOf(type).script)
+      const script = (at: number): Buffer => scripts[at % scripts.length] ?? Buffer.alloc(0)
+      const paid = chain.mine({ coinbaseOutputs: [{ value: 3_000_000_000n, script: script(0) }] })
+      const from = [{ txid: chain.read(paid).txs[0]?.txid ?? '', vout: 0 }]
+      const many = Array.from({ length: MANY }, (_, at) => ({ value: 900_000n, script: script(at) }))
+      const fanOut = chain.pay({ from, to: many, change: script(0) })
+      chain.mine({ txs: [fanOut] })
+      const singles = many.map((_, vout) =>
+        chain.pay({ from: [{ tx: fanOut, vout }], to: [], change: script(vout + 1) }),
+      )
+      chain.mine({ txs: singles })
+      const all = singles.map((tx) => ({ tx, vout: 0 }))
+      chain.mine({ txs: [chain.pay({ from: all, to: [], change: script(0) })] })
+      const node = await startSimnode({ chain })
+      const pipeline = await Pipeline.start({ nodeUrl: node.url, engineUrl: inject('engineUrl') })
+      try {
+        await pipeline.level()
+        const { body } = await pipeline.get(`/block/${String(chain.tip.height - 1)}`)
+        expect(body.tx_count).toBe(MANY + 1)
+        const report = await auditOf(pipeline, node.url)
+        expect(named(report)).toBe('')
+        for (const { checked, name } of report.checks)
+          if (name !== 'mempool') expect(checked, name).toBeGreaterThan(0)
+        const replaced = await pipeline.get(`/tx/${singles[7]?.txid ?? ''}`)
+        expect(replaced).toMatchObject({ status: 200, body: { block_height: chain.tip.height - 1 } })
+      } finally {
+        await pipeline.close()
+        await node.close()
+      }
+    },
+  )
 })
 
 describe('an audit of the recording', () => {
@@ -253,29 +257,32 @@ describe('an audit of the recording', () => {
     },
   ]
 
-  it.each(tamperings)('finds $title', async ({ table, where, set, found }) => {
-    const { db } = pipeline
-    const condition = where.replaceAll('FROM script_outputs', 'FROM backup')
-    await db.command(`CREATE TABLE backup AS ${table}`)
-    await db.command(`INSERT INTO backup SELECT * FROM ${table}`)
-    try {
-      await db.command(`DELETE FROM ${table} WHERE ${condition}`)
-      if (set !== undefined) {
-        const [column = '', value = ''] = set.split(' = ')
-        await db.command(
-          `INSERT INTO ${table} SELECT * REPLACE (${value} AS ${column}) FROM backup WHERE ${condition}`,
-        )
+  it.each(tamperings.filter((_, at) => IS_WHOLE || at % 2 === 0))(
+    'finds $title',
+    async ({ table, where, set, found }) => {
+      const { db } = pipeline
+      const condition = where.replaceAll('FROM script_outputs', 'FROM backup')
+      await db.command(`CREATE TABLE backup AS ${table}`)
+      await db.command(`INSERT INTO backup SELECT * FROM ${table}`)
+      try {
+        await db.command(`DELETE FROM ${table} WHERE ${condition}`)
+        if (set !== undefined) {
+          const [column = '', value = ''] = set.split(' = ')
+          await db.command(
+            `INSERT INTO ${table} SELECT * REPLACE (${value} AS ${column}) FROM backup WHERE ${condition}`,
+          )
+        }
+        const [check = ''] = /\w+/.exec(found.source) ?? []
+        const report = await auditOf(pipeline, node.url, [check], SMALL_SAMPLE)
+        expect(report.differences).toBeGreaterThan(0)
+        expect(named(report)).toMatch(found)
+      } finally {
+        await db.command(`TRUNCATE TABLE ${table}`)
+        await db.command(`INSERT INTO ${table} SELECT * FROM backup`)
+        await db.command('DROP TABLE backup SYNC')
       }
-      const [check = ''] = /\w+/.exec(found.source) ?? []
-      const report = await auditOf(pipeline, node.url, [check], SMALL_SAMPLE)
-      expect(report.differences).toBeGreaterThan(0)
-      expect(named(report)).toMatch(found)
-    } finally {
-      await db.command(`TRUNCATE TABLE ${table}`)
-      await db.command(`INSERT INTO ${table} SELECT * FROM backup`)
-      await db.command('DROP TABLE backup SYNC')
-    }
-  })
+    },
+  )
 
   it('finds nothing after everything was restored', async () => {
     expect(named(await auditOf(pipeline, node.url, ['chain', 'balances', 'days']))).toBe('')

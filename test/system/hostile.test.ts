@@ -24,6 +24,7 @@ import {
 import { getAnswer, Pipeline } from '../harness/pipeline.js'
 import { readFrames, TIMELINE } from '../harness/recording.js'
 import { until } from '../harness/until.js'
+import { IS_WHOLE } from '../harness/whole.js'
 import { type BareDocs, startBareDocs } from '../services/docs/bare-docs.js'
 import { passage } from '../services/docs/fake-worker.js'
 import { edgesOf, isInPath, isInUrl, pathOf } from '../services/explorer/edges.js'
@@ -31,7 +32,7 @@ import { hostileDocuments } from '../services/explorer/faces/graphql/hostile-doc
 import { FeedClient } from '../services/explorer/feed-client.js'
 
 /** The number of requests to each server. */
-const REQUESTS = Number(process.env['HOSTILE_REQUESTS'] ?? 4_000)
+const REQUESTS = Number(process.env['HOSTILE_REQUESTS'] ?? (IS_WHOLE ? 4_000 : 1_500))
 const SOCKETS = 300
 const FRAME = 728
 /**

@@ -15,6 +15,8 @@ import { until } from '../harness/until.js'
 import { IS_WHOLE } from '../harness/whole.js'
 
 const SECONDS = Number(process.env['REBALANCE_SECONDS'] ?? 5)
+/** The number of changes of the leader. */
+const LEADERS = IS_WHOLE ? 3 : 2
 /** Rounds in which a materializer freezes. */
 const ROUNDS = SECONDS > 60 ? 2 : 1
 const FINALITY = 12
@@ -168,7 +170,7 @@ describe.skipIf(WITHOUT_KAFKA !== undefined)('two materializers in one group of 
     const ends = performance.now() + SECONDS * 1000
     let leaders = 0
     let last: ServiceProcess | undefined
-    for (let round = 0; performance.now() < ends || leaders < 3; round++) {
+    for (let round = 0; performance.now() < ends || leaders < LEADERS; round++) {
       // A member that leaves, with or without notice, and comes back: the group is rebalanced twice.
       const leaving =
         round % 2 === 0 ? await until('one leads', leader) : service[round % 4 === 1 ? 'one' : 'two']

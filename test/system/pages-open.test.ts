@@ -9,12 +9,14 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { addressOf } from '../../pipelines/chain/address.js'
 import { REGTEST } from '../../pipelines/chain/networks.js'
 import { loadConfig } from '../../services/config.js'
+import { inLanguage, LANGUAGES } from '../../services/explorer/faces/pages/language.js'
 import { startExplorer } from '../../services/explorer/host/explorer.js'
 import { type Simnode, startSimnode } from '../../services/simnode/node.js'
-import { Browsing, DESK } from '../harness/browsing.js'
+import { Browsing, DESK, PHONE } from '../harness/browsing.js'
 import { CHROMIUM } from '../harness/chromium.js'
 import { Pipeline } from '../harness/pipeline.js'
 import { until } from '../harness/until.js'
+import { IS_WHOLE } from '../harness/whole.js'
 
 /** Returns a port that forwards to another one until it is cut. */
 async function forwarder(
@@ -105,6 +107,49 @@ describe.skipIf(CHROMIUM === undefined)('open pages', () => {
     const shown = await foot.locator('time').first().getAttribute('datetime')
     expect(Date.parse(shown ?? '')).toBe(time * 1000)
     await done(page)
+  })
+
+  it('fit the smallest phones in every language', async () => {
+    const { body } = await pipeline.get('/txs/recent?limit=20')
+    const confirmed = body.items.find(({ is_coinbase }: { is_coinbase: boolean }) => !is_coinbase)
+    const unconfirmed = node.simulation.mempool.best(1)[0]?.txid ?? ''
+    const { address } = (await pipeline.get('/stats/richlist?limit=1')).body.items[0]
+    const few = ['/', `/tx/${unconfirmed}`, `/address/${address}`, '/quantum']
+    const further = [
+      '/blocks',
+      '/block/30',
+      `/tx/${confirmed.txid}`,
+      '/mempool',
+      '/mining',
+      '/supply',
+      '/reorgs',
+    ]
+    const rest = [
+      '/op-returns',
+      '/large',
+      '/api',
+      '/status',
+      '/send',
+      '/wallet',
+      '/watch',
+      '/search?q=x',
+      '/no',
+    ]
+    const context = await browsing.browser.newContext({
+      ...PHONE,
+      viewport: { width: 320, height: 700 },
+      javaScriptEnabled: false,
+    })
+    const page = await context.newPage()
+    const wide: string[] = []
+    for (const language of LANGUAGES)
+      for (const path of IS_WHOLE ? [...few, ...further, ...rest] : few) {
+        await page.goto(pipeline.url + inLanguage(language, path))
+        const width = await page.evaluate('document.documentElement.scrollWidth')
+        if (width !== 320) wide.push(`${language} ${path}: ${String(width)}`)
+      }
+    await context.close()
+    expect(wide).toEqual([])
   })
 
   it('find times, mining pools and URLs of other explorers, and never send a key of a wallet', async () => {

@@ -20,8 +20,8 @@ const ORIGIN = 'https://explorer.example'
 /** The maximum number of bytes that a page transfers when it is opened for the first time, compressed: the document, styles and scripts. */
 const MAX_BYTES = 120_000
 const MAX_SCRIPT_BYTES = 30_000
-/** Paths of pages like another one: in a second language, or of another block. */
-const ALIKE = /^\/(?:block\/0|de|de\/tx\/\w+)$/
+/** Paths of pages like another one: in a second language, of another block, or another list. */
+const ALIKE = /^\/(?:block\/0|de|de\/tx\/\w+|address\/\w+\?show=utxos|large|nowhere|op-returns)$/
 
 describe.skipIf(CHROMIUM === undefined)('the pages of the explorer in Chromium', () => {
   let node: Simnode

@@ -14,6 +14,7 @@ import { getAnswer, Pipeline } from '../harness/pipeline.js'
 import { ROOT, ServiceProcess } from '../harness/processes.js'
 import { quickFolder } from '../harness/quick-folder.js'
 import { until } from '../harness/until.js'
+import { IS_WHOLE } from '../harness/whole.js'
 import { OBSERVED, pathsOfReads } from '../services/explorer/read-paths.js'
 
 const BLOCKS = 150
@@ -198,7 +199,7 @@ describe('npm run reindex of a version with another schema', () => {
     expect(await logOf('again')).toContain(`${next} has the tables of this version: nothing to do`)
   })
 
-  it('goes back in the same way, without an engine that runs', async () => {
+  it.runIf(IS_WHOLE)('goes back in the same way, without an engine that runs', async () => {
     for (const each of running.splice(0)) await each.kill()
     const embedded = { CLICKHOUSE_URL: '' }
     const config = { ...loadConfig({ ...env, ...embedded }) }

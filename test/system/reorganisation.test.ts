@@ -14,7 +14,7 @@ import { IS_WHOLE } from '../harness/whole.js'
 const COIN = 100_000_000n
 const FINALITY = 20
 /** The number of blocks of the deepest reorganisation. */
-const DEEP = IS_WHOLE ? 400 : 60
+const DEEP = IS_WHOLE ? 400 : 30
 /** The number of addresses whose answers are compared in CI; the rows of all are compared. */
 const MAX_ADDRESSES = IS_WHOLE ? Number.POSITIVE_INFINITY : 8
 

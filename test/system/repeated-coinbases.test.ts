@@ -243,7 +243,7 @@ describe('a coinbase that is in several blocks', () => {
       expect(await cacheControl(`/tx/${txid}${path}`), path).not.toBe(final)
   })
 
-  it('is the same after a restart and after replays of some of its blocks', async () => {
+  it.runIf(IS_WHOLE)('is the same after a restart and after replays of some of its blocks', async () => {
     const again = chain.at(18) as SimBlock
     // A materializer that dies when the rows of the block are written, before the head is.
     const { db, log } = pipeline

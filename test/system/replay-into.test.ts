@@ -14,13 +14,14 @@ import { getAnswer, Pipeline } from '../harness/pipeline.js'
 import { ServiceProcess } from '../harness/processes.js'
 import { quickFolder } from '../harness/quick-folder.js'
 import { until } from '../harness/until.js'
+import { IS_WHOLE } from '../harness/whole.js'
 import { FeedClient } from '../services/explorer/feed-client.js'
 import { OBSERVED, pathsOfReads, type ReadPath } from '../services/explorer/read-paths.js'
 
 /** Four batches of the backfill, so that a replay can be killed between its first head and its last. */
 const BLOCKS = 400
 /** Reads and steps share the processors with the replays: without pauses they would use most of their time. */
-const [READ_EVERY_MS, STEP_EVERY_MS] = [5, 600]
+const [READ_EVERY_MS, STEP_EVERY_MS] = [IS_WHOLE ? 5 : 25, 600]
 const DEPTH = 12
 /**
  * Answers that depend on the chain alone are compared at every moment; those that depend on the mempool if both have

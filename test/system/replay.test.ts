@@ -14,8 +14,9 @@ import { startRecordedNode } from '../../services/recorded-node/node.js'
 import { expectSameRows } from '../harness/clean-index.js'
 import { Pipeline } from '../harness/pipeline.js'
 import { TIMELINE } from '../harness/recording.js'
+import { IS_WHOLE } from '../harness/whole.js'
 
-const FRAME = 800
+const FRAME = IS_WHOLE ? 800 : 540
 const quiet = (): void => undefined
 
 describe('replay', () => {

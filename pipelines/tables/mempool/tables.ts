@@ -91,7 +91,7 @@ export async function journalPosition(db: Database): Promise<JournalPosition | u
 /** The value of `dropped_txs.replaced_by` of a transaction that nothing replaced. */
 export const NO_TXID = '00'.repeat(32)
 /** Hex digits of the first 8 bytes of a txid. */
-const PREFIX_DIGITS = 16
+export const PREFIX_DIGITS = 16
 
 /** Returns the beginning of a txid by which `dropped_keys` and `first_seen` have it, in hex. */
 export const prefixOf = (txid: string): string => txid.slice(0, PREFIX_DIGITS)

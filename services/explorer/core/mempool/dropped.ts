@@ -1,6 +1,12 @@
 import { PoolLeft_Reason } from '../../../../proto/gen/headwater/events/v1/events_pb.js'
 import type { Querier } from '../../../../pipelines/tables/keys.js'
-import { DROPPED_COLUMNS, NO_TXID, prefixOf } from '../../../../pipelines/tables/mempool/tables.js'
+import {
+  DROPPED_COLUMNS,
+  DROPPED_KEYS,
+  NO_TXID,
+  PREFIX_DIGITS,
+  prefixOf,
+} from '../../../../pipelines/tables/mempool/tables.js'
 import { Selection, type SelectedRow } from '../../../../pipelines/tables/selection.js'
 import type { CancelSignal } from '../tables/cancellation.js'
 import type { HistoryTables } from './history-tables.js'
@@ -9,6 +15,8 @@ import { byPlace, type DroppedTx, type DropPlace, type RecentDrops } from './rec
 const NOT_KNOWN = 2
 
 const DROPPED = new Selection(DROPPED_COLUMNS)
+const { left_at, position, item } = DROPPED_KEYS.columns
+const PLACE = new Selection({ left_at, position, item })
 const RAW = new Selection({ raw: 'bytes' })
 /** SQL condition: the row belongs to an event that the explorer has applied. */
 const APPLIED = '(left_at, position) <= (fromUnixTimestamp64Milli({at:Int64}), {position:UInt64})'
@@ -16,6 +24,9 @@ const SORTED = 'ORDER BY left_at DESC, position DESC, item DESC LIMIT 1 BY left_
 
 /** The maximum number of transactions that one query selects by their places. */
 const MAX_PLACES = 1_000
+
+/** The number of keys that are read beyond the requested ones: several may be of one transaction, or of events not yet applied. */
+const SPARE = 32
 
 /** Selects a part of the transactions that left without a block. */
 export interface DropRange {
@@ -50,6 +61,18 @@ export class DroppedTxs {
     if (recent !== undefined && this.#isApplied(recent)) return recent
     const found = await this.#byKeys([txid], 'drops')
     return found.find((drop) => drop.txid === txid)
+  }
+
+  /** Returns transactions whose txids begin with hexadecimal digits (lower case). Reads few rows, however many begin with them. */
+  async beginningWith(digits: string, most: number): Promise<DroppedTx[]> {
+    const isWanted = ({ txid }: DroppedTx): boolean => txid.startsWith(digits)
+    const [first, last] = ['0', 'f'].map((fill) => prefixOf(digits).padEnd(PREFIX_DIGITS, fill))
+    const rows = `FROM dropped_keys WHERE txid_prefix BETWEEN unhex({first:String}) AND unhex({last:String})
+      AND is_replacer = 0 ORDER BY txid_prefix LIMIT ${String(most + SPARE)} SETTINGS max_threads = 1`
+    const places = await PLACE.query(this.#runner, rows, { first, last })
+    const stored = await this.#at(places)
+    const all = this.#joined(this.recent.newest().filter(isWanted), stored.filter(isWanted))
+    return [...new Map(all.map((drop) => [drop.txid, drop])).values()].slice(0, most)
   }
 
   /** Returns the transactions that some others replaced, the last one first. */
@@ -112,7 +135,12 @@ export class DroppedTxs {
   /** Returns stored transactions by txids of them, or of those that replaced them, the last one first. */
   async #byKeys(txids: readonly string[], by: 'drops' | 'replaced'): Promise<DroppedTx[]> {
     const places = await this.tables[by].until(this.signal).getAll(txids.map(prefixOf))
-    const applied = [...places.values()].flat().filter((place) => this.#isApplied(place))
+    return this.#at([...places.values()].flat())
+  }
+
+  /** Returns stored transactions by their places, as far as they are applied, the last one first. */
+  async #at(places: readonly DropPlace[]): Promise<DroppedTx[]> {
+    const applied = places.filter((place) => this.#isApplied(place))
     const found: DroppedTx[] = []
     for (let from = 0; from < applied.length; from += MAX_PLACES) {
       const list = applied

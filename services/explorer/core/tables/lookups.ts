@@ -170,7 +170,8 @@ export const LOOKUPS = {
   ),
   heights: lookup(heightsOf),
   confirmations: lookup(txsOf(CONFIRMED)),
-  bodies: lookup(txsOf(STORED_BODY)),
+  // The list of a block reads thousands.
+  bodies: lookup(txsOf(STORED_BODY), { maxKeys: 1_000 }),
   txs: lookup(txsOf(STORED_TX)),
   largeBodies: lookup(txsOf(LARGE_BODY), LARGE),
   largeWitnesses: lookup(txsOf(LARGE_WITNESS), LARGE),

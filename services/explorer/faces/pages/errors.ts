@@ -1,4 +1,4 @@
-import { html, type Html } from '../../../design/html.js'
+import { html, type Html, type Part } from '../../../design/html.js'
 import { NO_BLOCK } from '../../core/reads/read.js'
 import type { Failure } from '../../core/answering/failure.js'
 import type { Condition } from '../../core/health/condition.js'
@@ -6,7 +6,7 @@ import type { ChainState } from '../../core/state/state.js'
 import type { Assets } from './assets.js'
 import { heading, searchForm } from './components/elements.js'
 import { inLanguage, MESSAGES } from './language.js'
-import type { Format } from './format.js'
+import { filled, type Format } from './format.js'
 import { layout } from './layout.js'
 import type { Messages } from './messages/en/index.js'
 import { formatOf, languageOfLocale, type Locale } from './locales.js'
@@ -55,7 +55,7 @@ export function errorPage(failure: Failure, page: ErrorPage, document = layout):
 
 interface Words {
   readonly title: string
-  readonly text: string
+  readonly text: Part
   /** True if the request may succeed later. */
   readonly passes: boolean
   /** The transaction that may appear. */
@@ -82,7 +82,7 @@ function wordsOf(
         if (typeof by === 'string') links.unshift({ path: `/tx/${by}`, text: e.replacement })
         return {
           title: e.noLonger,
-          text: e.left[reason as keyof typeof e.left](`${left.slice(0, 19).replace('T', ' ')} UTC`),
+          text: filled(e.left[reason as keyof typeof e.left], f.time(left)),
           passes: false,
           links,
         }

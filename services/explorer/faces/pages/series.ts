@@ -14,7 +14,7 @@ import type { SampleStep } from '../../../../pipelines/tables/mempool/history.js
 import { mempoolHistory } from '../../core/reads/mempool/history.js'
 import type { Chart, Point } from './components/charts/chart.js'
 import { bandNames, SHOWN_BANDS } from './components/charts/rate-bands.js'
-import { scriptName } from './components/scripts.js'
+import { typeName } from './components/scripts.js'
 import { declareText, type PageContext, pastArgument } from './page.js'
 
 /** Time spans of charts, in days, up to now. */
@@ -224,10 +224,7 @@ export async function typeValues(page: PageContext, range: Range): Promise<Chart
     title: t.quantum.valuesOverTime,
     x: t.words.date,
     points,
-    lines: [
-      ...shown.map((type) => scriptName(page, { script_type: type })),
-      ...(isRest ? [t.quantum.otherTypes] : []),
-    ],
+    lines: [...shown.map((type) => typeName(t, type)), ...(isRest ? [t.quantum.otherTypes] : [])],
     isStacked: true,
     csv: csvOf(page, 'types', { range }),
     format: (value) => f.amount(String(value)),

@@ -77,12 +77,16 @@ export const suggestions = declareRead({
       .sort((one, other) => Number(other.isExact) - Number(one.isExact))
       .slice(0, MOST)
     const [height, time] = [heightIn(text, context), timeIn(text)]
-    const [match, prefixMatches] = await Promise.all([matchOf(context, text), beginning(context, text)])
+    const [match, prefixMatches, left] = await Promise.all([
+      matchOf(context, text),
+      beginning(context, text),
+      leftBeginning(context, text),
+    ])
     const exact =
       match === undefined
         ? isUnused(text, chain.network)
           ? [item(t.words.address, `/address/${text}`, text)]
-          : (await hasLeft(context, text))
+          : left.includes(text.toLowerCase())
             ? [item(t.words.transaction, `/tx/${text.toLowerCase()}`, text)]
             : []
         : [
@@ -109,6 +113,9 @@ export const suggestions = declareRead({
         .map(({ type, value, confirmed }) =>
           item(confirmed ? t.words[type] : t.search.unconfirmed, `/${PATHS[type]}/${value}`, value),
         ),
+      ...left
+        .filter((txid) => txid !== text.toLowerCase() && !prefixMatches.some(({ value }) => value === txid))
+        .map((txid) => item(t.errors.noLonger, `/tx/${txid}`, txid)),
     ]
     if (items.length > 0) return items
     const pageContext = { t, f, height: chain.height, network: chain.network }
@@ -119,9 +126,12 @@ export const suggestions = declareRead({
   },
 })
 
-/** Returns whether a text is the txid of a transaction that has left the mempool. */
-const hasLeft = async ({ dropped }: ReadContext, text: string): Promise<boolean> =>
-  /^[0-9a-f]{64}$/i.test(text) && (await dropped.find(text.toLowerCase())) !== undefined
+/** Returns the txids of transactions that have left the mempool without a block and begin as a query. */
+async function leftBeginning({ dropped }: ReadContext, q: string): Promise<string[]> {
+  if (q.length < SHORTEST_PREFIX || !/^[0-9a-f]{1,64}$/i.test(q)) return []
+  return (await dropped.beginningWith(q.toLowerCase(), MOST)).map(({ txid }) => txid)
+}
+
 /** Returns whether a text may be one that a transaction has stored: neither a number nor a part of a hash or an address. */
 const isWords = (q: string): boolean =>
   /^.{3,100}$/su.test(q.trim()) && /\p{L}/u.test(q) && !/^[\da-z]{20,}$/i.test(q.trim())

@@ -16,7 +16,7 @@ import { projectedBlocks } from '../fees/basis.js'
 import { parentsOf, projectable } from './transaction-package.js'
 
 /** The number of transactions that one lookup reads: their rows are in memory together. */
-const AT_ONCE = 500
+const AT_ONCE = 2_000
 /** About the characters of a transaction of a list. */
 const CHARACTERS = 160
 

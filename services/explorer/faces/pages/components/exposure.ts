@@ -2,6 +2,7 @@ import { html, type Html } from '../../../../design/html.js'
 import type { AddressExposure } from '../../../core/reads/shapes.js'
 import type { PageContext } from '../page.js'
 import { addressLink, blockLink, facts, shortened, txLink } from './elements.js'
+import { typeNames } from './scripts.js'
 
 /** Returns whether a quantum computer could take the coins of an address, why, and what its owner can do; nothing if that is not known. */
 export function exposureVerdict(page: PageContext, exposure: AddressExposure): Html | undefined {
@@ -17,7 +18,7 @@ export function exposureVerdict(page: PageContext, exposure: AddressExposure): H
     ${facts([
       [t.exposure.atRisk, isAtRisk ? f.amount(exposure.at_risk) : undefined],
       [t.exposure.shownBy, revelation === null ? undefined : shownBy(page, revelation)],
-      [t.exposure.shownScript, inner === null ? undefined : html`<code>${inner}</code>`],
+      [t.exposure.shownScript, inner === null ? undefined : typeNames(page, inner)],
       // Keys in the script itself are shown with it.
       [t.address.keys, vin === null || keys.length === 0 ? undefined : keys.map(keyLink(page))],
     ])}

@@ -2,6 +2,7 @@ import { html, type Html, type Part } from '../../../../design/html.js'
 import { electrumHashOf, opReturnPayload, scriptHash } from '../../../../../pipelines/chain/script.js'
 import { textOf } from '../../../core/reads/chain/op-returns.js'
 import type { AddressSummary, Input, Output, WhaleParty } from '../../../core/reads/shapes.js'
+import type { Messages } from '../messages/en/index.js'
 import type { PageContext } from '../page.js'
 import { addressLink } from './elements.js'
 
@@ -11,6 +12,27 @@ type ShownScript = Pick<Output, 'script_type'> & Partial<Pick<AddressSummary, 's
 /** The number of characters of a text in OP_RETURN, and of digits of a key, that a list shows. */
 const SHOWN_TEXT = 40
 const SHOWN_KEY = 6
+
+/** The short names of types of scripts, which are the same in all languages. */
+const NAMES: Readonly<Record<string, string>> = {
+  pubkey: 'P2PK',
+  pubkeyhash: 'P2PKH',
+  scripthash: 'P2SH',
+  nulldata: 'OP_RETURN',
+  witness_v0_keyhash: 'P2WPKH',
+  witness_v0_scripthash: 'P2WSH',
+  witness_v1_taproot: 'P2TR',
+  witness_v2_p2mr: 'P2MR',
+  anchor: 'P2A',
+}
+
+/** Returns the short name of a type of script: P2WPKH. @param type as the node names it. */
+export function typeName(t: Messages, type: string | null): string {
+  if (type?.startsWith('dilithium_') === true)
+    return `${t.words.dilithium} ${typeName(t, type.slice('dilithium_'.length))}`
+  const names: Readonly<Record<string, string>> = t.script.names
+  return NAMES[type ?? ''] ?? names[type ?? ''] ?? type ?? ''
+}
 
 /** Returns what a script without an address is: the key that it pays, the signatures that it needs, or the node's name of its type. */
 export function scriptName(
@@ -57,6 +79,12 @@ export const labelOf = (
   typeof script === 'string'
     ? definitions.labels.ofScript(scriptHash(Buffer.from(script, 'hex')))?.label
     : undefined
+
+/** Returns the short name of a type of script, with the node's name of it. */
+export const typeNames = ({ t }: Pick<PageContext, 't'>, type: string): Html => {
+  const name = typeName(t, type)
+  return html`${name}${name === type ? undefined : html` <small><code>${type}</code></small>`}`
+}
 
 const scriptLink = ({ to }: PageContext, name: Part, hash: string): Html =>
   html`<a class="owner" href="${to(`/address/${hash}`)}" title="${hash}">${name}</a>`

@@ -4,7 +4,9 @@ const locale = document.documentElement.lang
 const [language = locale] = locale.split('-')
 /** The reader's region, if the page is in a language of theirs: it decides how times are written. */
 export const region = navigator.languages.find((each) => each.startsWith(`${language}-`)) ?? locale
-const TIME = new Intl.DateTimeFormat(region, { dateStyle: 'medium', timeStyle: 'medium' })
+/** With the name of the zone, but in the cells of tables, which are narrow. */
+const TIME = new Intl.DateTimeFormat(region, { dateStyle: 'medium', timeStyle: 'long' })
+const CELL = new Intl.DateTimeFormat(region, { dateStyle: 'medium', timeStyle: 'medium' })
 const elapsedIn = (style: 'narrow' | 'short') =>
   new Intl.RelativeTimeFormat(region, { numeric: 'always', style })
 const NARROW = elapsedIn('narrow')
@@ -18,7 +20,7 @@ export function localise(root: Document | Element): void {
   const times = isTime ? [root] : [...root.querySelectorAll('time')]
   for (const time of times.filter((each) => !each.matches('[data-date], .age'))) {
     const at = time.getAttribute('datetime') ?? ''
-    time.textContent = TIME.format(new Date(at))
+    time.textContent = (time.closest('td') === null ? TIME : CELL).format(new Date(at))
     time.setAttribute('title', at)
   }
   for (const time of times) if (time.matches('.age')) showAge(time)

@@ -31,7 +31,7 @@ import {
 } from '../components/elements.js'
 import { exposureVerdict } from '../components/exposure.js'
 import { travelSection } from '../past.js'
-import { ownerLink, scriptName } from '../components/scripts.js'
+import { ownerLink, scriptName, typeNames } from '../components/scripts.js'
 import { qrCode } from '../components/qr.js'
 import { table } from '../components/table.js'
 import { balances, type Range, rangeOf } from '../series.js'
@@ -71,7 +71,7 @@ export const address = declarePage({
       script && context.read(addressExposure, { address: requested }),
       summary &&
         Promise.all([
-          figures(context, summary, { requested, show, range }),
+          balanceChart(context, { requested, show, range }),
           coins(context, requested, { page, show, isUnused }),
         ]),
     ])
@@ -94,8 +94,8 @@ export const address = declarePage({
             [
               t.address.scriptType,
               script &&
-                html`<code>${scriptType(script, network)}</code>
-                  ${isProtected ? html`<small>${t.address.protected}</small>` : undefined}`,
+                html`${typeNames(context, scriptType(script, network))}
+                ${isProtected ? html`<small>${t.address.protected}</small>` : undefined}`,
             ],
             [t.quantum.exposure, exposure && exposureLink(context, exposure)],
             [t.address.keys, script && keysOf(context, script, network)],
@@ -104,7 +104,8 @@ export const address = declarePage({
         ${address === null ? undefined : qrCode(address, t.address.qr)}
       </header>
       ${isUnused ? notice(chain.present === undefined ? t.address.unused : t.past.unused) : undefined}
-      ${ofSummary?.[0]} ${exposure && exposureVerdict(context, exposure)}
+      ${summary && figures(context, summary)} ${exposure && exposureVerdict(context, exposure)}
+      ${ofSummary?.[0]}
       ${ofKey.length === 0 ? undefined : section(t.address.ofKey, addressTable(context, ofKey))}
       ${ofSummary?.[1]} ${script === undefined ? undefined : scriptDetails(context, script)}
       ${isUnused || chain.present !== undefined ? undefined : travelSection(context, `/address/${requested}`)}`
@@ -132,16 +133,10 @@ const nameOf = (context: PageContext, script: Buffer, network: Network): string 
     ...multisigField(script, network),
   })
 
-async function figures(
-  context: PageContext,
-  summary: AddressSummary,
-  { requested, show, range }: { readonly requested: string; readonly show: Tab; readonly range: Range },
-): Promise<Html> {
+function figures(context: PageContext, summary: AddressSummary): Html {
   const { t, f } = context
   const { unconfirmed } = summary
-  const series = await balances(context, range, requested)
-  const path = `/address/${requested}${show === 'utxos' ? '?show=utxos' : ''}`
-  return html`${stats([
+  return stats([
     stat(
       t.address.balance,
       f.amount(summary.balance),
@@ -153,13 +148,18 @@ async function figures(
     stat(t.address.sent, f.amount(summary.total_sent)),
     stat(t.address.transactions, f.number(summary.tx_count), firstSeenNote(context, summary)),
     stat(t.address.unspent, f.number(summary.unspent_count)),
-  ])}
-  ${
-    // A year without two days has them in no other span.
-    series.points.length < 2 && range === 'year'
-      ? undefined
-      : section(series.title, html`${spans(context, path, range, 'year')}${chart(context, series)}`)
-  }`
+  ])
+}
+
+async function balanceChart(
+  context: PageContext,
+  { requested, show, range }: { readonly requested: string; readonly show: Tab; readonly range: Range },
+): Promise<Html | undefined> {
+  const series = await balances(context, range, requested)
+  // A year without two days has them in no other span.
+  if (series.points.length < 2 && range === 'year') return undefined
+  const path = `/address/${requested}${show === 'utxos' ? '?show=utxos' : ''}`
+  return section(series.title, html`${spans(context, path, range, 'year')}${chart(context, series)}`)
 }
 
 /** Returns the transactions or the unspent outputs of a script, with the links to both. */
@@ -241,7 +241,7 @@ function addressTable(context: PageContext, addresses: readonly KeyAddress[]): H
         script_type: scriptType(script, network),
         script_pub_key: script.toString('hex'),
       }),
-      html`<code>${scriptType(script, network)}</code>`,
+      typeNames(context, scriptType(script, network)),
       balance === undefined ? '' : f.bare(balance),
       f.number(transactions),
     ],

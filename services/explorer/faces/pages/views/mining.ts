@@ -19,16 +19,14 @@ import { table } from '../components/table.js'
 import { declarePage, type PageContext } from '../page.js'
 import { difficulties, fees, fullnesses, hashrates, type Range, rangeOf, RANGES } from '../series.js'
 
-function retarget(page: PageContext, next: Static<typeof Retarget>): Html {
+function retarget(page: PageContext, next: Static<typeof Retarget>): Html | undefined {
   const { t, f } = page
   const { expected_change: change, expected_time: time, interval } = next
+  // The difficulty itself says that it changes with every block, or never.
+  if (interval === 1 || time === null) return undefined
   const when = whenChanged(page, next)
-  return change === null || time === null
-    ? stat(
-        t.mining.nextChange,
-        interval === 1 || time === null ? when : f.date(time),
-        interval === 1 ? undefined : when,
-      )
+  return change === null
+    ? stat(t.mining.nextChange, f.date(time), when)
     : stat(t.mining.nextChange, signedPercent(page, change), html`${when}, ${f.time(time)}`)
 }
 
@@ -78,6 +76,7 @@ export const mining = declarePage({
         address === null ? '' : addressLink(page, address),
       ],
     }))
+    const retargetStat = next && retarget(page, next)
     const title = t.mining.pools(f.number(blockCount))
     const body = html`${heading(t.mining.title, t.mining.about)}
     ${stats([
@@ -86,8 +85,12 @@ export const mining = declarePage({
         `${f.short(hashes.hashrate)}H/s`,
         t.mining.ofBlocks(f.number(hashes.blockCount)),
       ),
-      stat(t.mining.difficulty, f.difficulty(state.difficulty)),
-      next && retarget(page, next),
+      stat(
+        t.mining.difficulty,
+        f.difficulty(state.difficulty),
+        next && retargetStat === undefined ? whenChanged(page, next) : undefined,
+      ),
+      retargetStat,
       typeof next?.previous_change !== 'string'
         ? undefined
         : stat(t.mining.previousChange, signedPercent(page, next.previous_change), f.date(next.start_time)),

@@ -1,3 +1,4 @@
+import { percentOf } from '../../../../../pipelines/chain/decimal.js'
 import { html, type Html } from '../../../../design/html.js'
 import { exposure } from '../../../core/reads/statistics/exposure.js'
 import { dilithium } from '../../../core/reads/statistics/statistics.js'
@@ -5,7 +6,7 @@ import { chart } from '../components/charts/chart.js'
 import { badge, heading, section, share, stat, stats } from '../components/elements.js'
 import { spans } from '../components/charts/spans.js'
 import { travelSection } from '../past.js'
-import { scriptName } from '../components/scripts.js'
+import { typeNames } from '../components/scripts.js'
 import { table } from '../components/table.js'
 import { declarePage, type PageContext, pastArgument } from '../page.js'
 import { adoption, exposed, type Range, rangeOf, typeValues } from '../series.js'
@@ -67,7 +68,7 @@ async function exposureOf(page: PageContext, range: Range): Promise<Html> {
   const rows = now.types.map((type) => ({
     id: `s-${String(type.script_type)}`,
     cells: [
-      html`${typeName(page, String(type.script_type))}
+      html`${typeNames(page, String(type.script_type))}
       ${badge(BADGES[type.protection], q.protections[type.protection])}`,
       f.amount(type.value),
       html`${f.percent(type.percentage)}${share(Number(type.percentage))}`,
@@ -76,23 +77,21 @@ async function exposureOf(page: PageContext, range: Range): Promise<Html> {
       type.addresses === null ? '' : f.number(type.addresses),
     ],
   }))
+  const figure = (kind: keyof typeof BADGES): Html => {
+    const percent = percentOf(BigInt(now[kind]), BigInt(now.value), 2)
+    return stat(
+      q.protections[kind],
+      f.percent(percent),
+      html`${f.amount(now[kind])}${share(Number(percent))}`,
+    )
+  }
   return html`${stats([
-    stat(
-      q.protections.exposed,
-      f.percent(now.exposedPercent),
-      html`${f.amount(now.exposed)}${share(Number(now.exposedPercent))}`,
-    ),
-    stat(q.protections.hidden, f.amount(now.hidden)),
-    network?.dilithium === undefined ? undefined : stat(q.protections.protected, f.amount(now.protected)),
-    stat(q.protections.unknown, f.amount(now.unknown)),
+    figure('exposed'),
+    figure('hidden'),
+    network?.dilithium === undefined ? undefined : figure('protected'),
+    figure('unknown'),
   ])}
   ${section(q.values, table(q.values, columns, rows))}
   ${section(q.exposureOverTime, html`${network?.dilithium === undefined ? spans(page, '/quantum', range, 'month') : undefined}${chart(page, overTime)}`)}
   ${section(byType.title, chart(page, byType))}`
-}
-
-/** Returns the node's name of a type, and the name that other pages use, if it is another. */
-function typeName(page: PageContext, type: string): Html {
-  const name = scriptName(page, { script_type: type })
-  return name === type ? html`<code>${type}</code>` : html`${name} <code>${type}</code>`
 }

@@ -70,7 +70,7 @@ export const transaction = declarePage({
         tx.is_coinbase ? undefined : stat(t.words.fee, f.amount(tx.fee), feeRates(context, tx, before)),
         stat(t.words.size, `${f.number(tx.vsize)} vB`, `${f.number(tx.size)} ${t.words.bytes}`),
       ])}
-      ${related && (await confirmation(context, tx, related))}
+      ${safety(context, confirmations)} ${related && (await confirmation(context, tx, related))}
       ${related === undefined ? undefined : relatedTo(related, context)}
       ${replaced.length === 0 ? undefined : section(t.tx.replaces, replacedTable(context, t.tx.replaces, replaced))}
       ${page === 1 ? diagram(context, tx) : undefined} ${paged(context, coins, `/tx/${tx.txid}`, columns)}
@@ -86,6 +86,15 @@ export const transaction = declarePage({
     }
   },
 })
+
+/** The confirmations with which a transaction is customarily taken as final, and up to which the page says so. */
+const [CUSTOMARY, MANY] = [6, 144]
+
+/** Returns how far a number of confirmations can be relied on; undefined for none, and for many. */
+function safety({ t }: PageContext, confirmations: number): Html | undefined {
+  if (confirmations === 0 || confirmations >= MANY) return undefined
+  return html`<p class="soft">${confirmations < CUSTOMARY ? t.tx.few : t.tx.safe}</p>`
+}
 
 /** Returns the main figures of a transaction as a text, for previews of links. */
 function summaryOf({ t, f }: PageContext, tx: Transaction, confirmations: number): string {

@@ -55,7 +55,7 @@ describe('the exposure of a chain with Dilithium signatures', () => {
       return (await answer.text()).replaceAll(/\s+/g, ' ')
     }
     const quantum = await page('/quantum')
-    expect(quantum).toContain('P2PK <code>pubkey</code>')
+    expect(quantum).toContain('P2PK <small><code>pubkey</code></small>')
     expect(quantum).not.toContain('No address')
     expect(await page('/large')).toContain('move more than 1,000 BTQ to other owners')
   })

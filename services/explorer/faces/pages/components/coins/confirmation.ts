@@ -28,6 +28,7 @@ export async function confirmation(
   const rows: [string, Part][] = [
     [t.confirmation.expected, expectation(context, related, forecast)],
     ...chances(context, forecast),
+    [t.confirmation.needed, nextBlock === null ? undefined : needed(context, nextBlock)],
   ]
   if (acceleration !== undefined)
     rows.push(
@@ -82,6 +83,10 @@ function expectation(
     ? t.confirmation.inNext(time)
     : t.confirmation.inBlock(f.number(projected.block), time)
 }
+
+/** Returns the fee rate that probably suffices for the next block. */
+const needed = ({ t, f }: PageContext, rate: string): string =>
+  `${t.script.atLeast(f.rate(f.number(rate)))} (${t.mempool.chance(f.percent(100 * CHANCES.likely))})`
 
 const amountAndRate = (context: PageContext, fee: bigint, vsize: number): Html =>
   html`${context.f.amount(String(fee))} (${feeRateOf(context, { fee: String(fee), vsize })})`

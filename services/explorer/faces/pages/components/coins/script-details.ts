@@ -6,11 +6,13 @@ import {
   type SpendItems,
   spendItems,
 } from '../../../../../../pipelines/chain/forms/spend-items.js'
+import { multisigOf } from '../../../../../../pipelines/chain/script.js'
 import type { Input } from '../../../../core/reads/shapes.js'
 import type { Format } from '../../format.js'
 import type { Messages } from '../../messages/en/index.js'
 import type { PageContext } from '../../page.js'
 import { facts } from '../elements.js'
+import { typeName } from '../scripts.js'
 
 /** The size, in bytes, up to which the page has all of a script or an item as hexadecimal: of the largest redeem script. */
 const MAX_WRITTEN = 520
@@ -62,15 +64,30 @@ export function itemText(
 
 /** Returns the names of a script and how it is spent: "P2TR, spent by its key". */
 export function spendName(
-  { t }: Pick<PageContext, 't'>,
+  context: Pick<PageContext, 't' | 'f' | 'network'>,
   type: string | null,
   { witness, scriptSig }: SpendItems,
 ): string {
+  const { t } = context
   const name = typeName(t, type)
-  const inner = scriptSig.at(-1)?.kind === 'redeem_script' ? innerName(scriptSig.at(-1)?.data) : undefined
+  const redeem = scriptSig.at(-1)
+  const inner = redeem?.kind === 'redeem_script' ? innerName(redeem.data) : undefined
   const outer = inner === undefined ? name : `${name}-${inner}`
+  const signers = [redeem, witness.at(-1)].map((item) => signersOf(context, item)).find(Boolean)
+  if (signers !== undefined) return `${outer}, ${signers}`
   if (type !== 'witness_v1_taproot' || witness.length === 0) return outer
   return `${outer}, ${witness.some(({ kind }) => kind === 'leaf_script') ? t.script.byScript : t.script.byKey}`
+}
+
+/** Returns how many keys of a hidden multisig script must sign; undefined for other items. */
+function signersOf(
+  { t, f, network }: Pick<PageContext, 't' | 'f' | 'network'>,
+  item?: SpendItem,
+): string | undefined {
+  if (network === undefined || (item?.kind !== 'redeem_script' && item?.kind !== 'witness_script'))
+    return undefined
+  const multisig = multisigOf(item.data, network)
+  return multisig && t.script.multisig(f.number(multisig.required), f.number(multisig.keys.length))
 }
 
 /** Returns the short name of the witness program in a redeem script; undefined for other scripts. */
@@ -79,29 +96,14 @@ function innerName(redeem: Buffer = Buffer.alloc(0)): string | undefined {
   return redeem.length === 22 ? 'P2WPKH' : redeem.length === 34 ? 'P2WSH' : undefined
 }
 
-/** The short names of types of scripts, which are the same in all languages. */
-const NAMES: Readonly<Record<string, string>> = {
-  pubkey: 'P2PK',
-  pubkeyhash: 'P2PKH',
-  scripthash: 'P2SH',
-  nulldata: 'OP_RETURN',
-  witness_v0_keyhash: 'P2WPKH',
-  witness_v0_scripthash: 'P2WSH',
-  witness_v1_taproot: 'P2TR',
-  witness_v2_p2mr: 'P2MR',
-  anchor: 'P2A',
-}
-
-/** Returns the short name of a type of script: P2WPKH. @param type as the node names it. */
-export function typeName(t: Messages, type: string | null): string {
-  if (type?.startsWith('dilithium_') === true)
-    return `${t.words.dilithium} ${typeName(t, type.slice('dilithium_'.length))}`
-  const names: Readonly<Record<string, string>> = t.script.names
-  return NAMES[type ?? ''] ?? names[type ?? ''] ?? type ?? ''
-}
-
-/** Returns what a type of script is, in words. */
-const typeWords = (t: Messages, type: string | null): string | undefined => {
+/** Returns what a script is, in words. @param script its bytes, which say how many keys of a multisig script must sign. */
+function typeWords({ t, f, network }: PageContext, type: string | null, script: Buffer): string | undefined {
+  const multisig = network && multisigOf(script, network)
+  if (multisig !== undefined) {
+    const [required, keys] = [f.number(multisig.required), f.number(multisig.keys.length)]
+    const { dilithiumMultisigOf, multisigOf: plain } = t.script
+    return type === 'dilithium_multisig' ? dilithiumMultisigOf(required, keys) : plain(required, keys)
+  }
   const words: Readonly<Record<string, string>> = t.script.types
   return words[type ?? '']
 }
@@ -121,7 +123,7 @@ export function inputDetails(
       ? {}
       : innerScripts({ scriptSig, witness: (input.witness ?? []).map(bytesOf) }, spent, network)
   return details(spendName(context, input.script_type, items), [
-    [t.script.type, typeWords(t, input.script_type)],
+    [t.script.type, typeWords(context, input.script_type, spent)],
     ...more,
     ...script(context, t.script.output, spent),
     ...script(context, t.script.input, scriptSig),
@@ -142,9 +144,10 @@ export function inputDetails(
 /** Returns the details of the script of an output, closed at first. */
 export function outputDetails(context: PageContext, type: string, scriptPubKey: string | null): Html {
   const { t } = context
+  const bytes = bytesOf(scriptPubKey ?? '')
   return details(typeName(t, type), [
-    [t.script.type, typeWords(t, type)],
-    ...script(context, t.script.output, bytesOf(scriptPubKey ?? '')),
+    [t.script.type, typeWords(context, type, bytes)],
+    ...script(context, t.script.output, bytes),
   ])
 }
 

@@ -2,9 +2,9 @@
 const button = document.querySelector<HTMLButtonElement>('button.units')
 const { coin = '', base = '', name = '' } = button?.dataset ?? {}
 const NUMBER = new Intl.NumberFormat(document.documentElement.lang)
-const SHORT = new Intl.NumberFormat(document.documentElement.lang, { notation: 'compact' })
 const BASE_PER_COIN = 1e8
 const DECIMALS = 8
+const PREFIXES = ['', 'k', 'M', 'G', 'T', 'P', 'E']
 /** The key of the choice of the reader, who sees coins without one. */
 const KEY = 'unit'
 
@@ -42,8 +42,12 @@ function inBase(element: Element): string {
   return sign + NUMBER.format(BigInt(value)).replace('-', '−') + unit
 }
 
-const shortInBase = (element: Element): string =>
-  SHORT.format(Number(element.getAttribute('data-coins')) * BASE_PER_COIN)
+/** Writes the label of an axis with a unit prefix, as the server does for coins: "billion" begins with B in few languages. */
+function shortInBase(element: Element): string {
+  const value = Number(element.getAttribute('data-coins')) * BASE_PER_COIN
+  const power = Math.min(PREFIXES.length - 1, Math.floor(Math.log10(Math.max(1, Math.abs(value))) / 3))
+  return NUMBER.format(value / 1000 ** power) + (PREFIXES[power] ?? '')
+}
 
 /** Makes the switch of the unit work, and copies an amount that is selected alone as a plain number. */
 export function startUnits(): void {

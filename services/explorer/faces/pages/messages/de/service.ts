@@ -91,12 +91,11 @@ export const service: typeof english = {
       'Diese Transaktion gibt es nicht. Wurde sie eben gesendet, erscheint sie hier, sobald der Knoten sie hat. Wurde sie vor längerer Zeit ersetzt oder ist sie verfallen, ist sie fort.',
     noLonger: 'Nicht mehr im Mempool',
     left: {
-      replaced: (time) => `Eine andere Transaktion hat diese ersetzt. Sie verließ den Mempool am ${time}.`,
-      evicted: (time) =>
-        `Der Mempool war voll, und diese Transaktion zahlte zu wenig. Sie verließ den Mempool am ${time}.`,
-      expired: (time) =>
-        `Diese Transaktion hat zu lange auf einen Block gewartet. Sie verließ den Mempool am ${time}.`,
-      unknown: (time) => `Diese Transaktion verließ den Mempool aus unbekanntem Grund am ${time}.`,
+      replaced: 'Eine andere Transaktion hat diese ersetzt. Sie verließ den Mempool am {time}.',
+      evicted:
+        'Der Mempool war voll, und diese Transaktion zahlte zu wenig. Sie verließ den Mempool am {time}.',
+      expired: 'Diese Transaktion hat zu lange auf einen Block gewartet. Sie verließ den Mempool am {time}.',
+      unknown: 'Diese Transaktion verließ den Mempool aus unbekanntem Grund am {time}.',
     },
     replacement: 'Die Transaktion, die sie ersetzt hat',
     asItWas: 'Die Transaktion, wie sie war',

@@ -26,6 +26,8 @@ export const transactions: typeof english = {
     title: 'Transaktion',
     confirmed: (confirmations) => n(confirmations, 'Bestätigung', 'Bestätigungen'),
     unconfirmed: 'Unbestätigt',
+    few: 'Wenige Bestätigungen: Der Block kann noch ersetzt werden. Für größere Beträge sind sechs üblich.',
+    safe: 'Sechs oder mehr Bestätigungen gelten üblicherweise als endgültig.',
     inBlock: 'In Block',
     firstSeen: 'Zuerst gesehen',
     position: 'Stelle nach Gebührensatz',
@@ -72,7 +74,7 @@ export const transactions: typeof english = {
     replaceable: 'Ersetzung (RBF)',
     sizes: 'Größen',
     sizesOf: (size, vsize, weight) => `${size} B, ${vsize} vB, ${weight} WU`,
-    forms: 'Andere Formen',
+    forms: 'Als Daten',
     asOpcodes: 'Skripte als Opcodes',
     merkleProof: 'Merkle-Beweis',
     package: 'Paket',
@@ -96,6 +98,10 @@ export const transactions: typeof english = {
   },
   script: {
     multisig: (required, keys) => `${required}-von-${keys}-Multisig`,
+    multisigOf: (required, keys) =>
+      `Zahlt an ${n(keys, 'öffentlichen Schlüssel', 'öffentliche Schlüssel')}; nötige Unterschriften: ${required}`,
+    dilithiumMultisigOf: (required, keys) =>
+      `Zahlt an ${n(keys, 'öffentlichen Dilithium2-Schlüssel', 'öffentliche Dilithium2-Schlüssel')}; nötige Unterschriften: ${required}`,
     output: 'Skript des Ausgangs',
     input: 'Skript des Eingangs',
     redeem: 'Redeem-Skript',
@@ -158,7 +164,8 @@ export const transactions: typeof english = {
     chance: (percent) => `Mit ${percent} Wahrscheinlichkeit`,
     within: (blocks, time) => `${n(blocks, 'Block', 'Blöcke')}, ${time}`,
     notWithin: (blocks) => `mehr als ${blocks} Blöcke`,
-    replace: 'Für den nächsten Block: ersetzen',
+    needed: 'Für den nächsten Block',
+    replace: 'Ersetzen',
     replaceAbout: 'insgesamt, durch eine Transaktion derselben Größe. Das kann nur ihr Absender (RBF).',
     child: 'Oder: aus ihr ausgeben',
     childAbout: (vsize) => `durch eine Transaktion von ${vsize} vB; das kann auch ihr Empfänger (CPFP).`,

@@ -88,14 +88,12 @@ export const service = {
     noTransaction:
       'There is no such transaction. If it was just sent, it appears here as soon as the node has it. If it was replaced or expired long ago, it is gone.',
     noLonger: 'No longer in the mempool',
+    // The place of the time is marked.
     left: {
-      replaced: (time: string) =>
-        `Another transaction has replaced this one. It left the mempool on ${time}.`,
-      evicted: (time: string) =>
-        `The mempool was full, and this transaction paid too little. It left the mempool on ${time}.`,
-      expired: (time: string) =>
-        `This transaction has waited too long for a block. It left the mempool on ${time}.`,
-      unknown: (time: string) => `This transaction left the mempool for an unknown reason, on ${time}.`,
+      replaced: 'Another transaction has replaced this one. It left the mempool on {time}.',
+      evicted: 'The mempool was full, and this transaction paid too little. It left the mempool on {time}.',
+      expired: 'This transaction has waited too long for a block. It left the mempool on {time}.',
+      unknown: 'This transaction left the mempool for an unknown reason, on {time}.',
     },
     replacement: 'The transaction that replaced it',
     asItWas: 'The transaction as it was',

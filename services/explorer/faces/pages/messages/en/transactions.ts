@@ -25,6 +25,8 @@ export const transactions = {
     title: 'Transaction',
     confirmed: (confirmations: string) => n(confirmations, 'confirmation', 'confirmations'),
     unconfirmed: 'Unconfirmed',
+    few: 'Few confirmations: the block may still be replaced. Six are customary for larger amounts.',
+    safe: 'Six confirmations or more are customarily taken as final.',
     inBlock: 'In block',
     firstSeen: 'First seen',
     position: 'Position by fee rate',
@@ -71,7 +73,7 @@ export const transactions = {
     replaceable: 'Replacement (RBF)',
     sizes: 'Sizes',
     sizesOf: (size: string, vsize: string, weight: string) => `${size} B, ${vsize} vB, ${weight} WU`,
-    forms: 'Other forms',
+    forms: 'As data',
     asOpcodes: 'Scripts as opcodes',
     merkleProof: 'Merkle proof',
     package: 'Package',
@@ -95,6 +97,10 @@ export const transactions = {
   },
   script: {
     multisig: (required: string, keys: string) => `${required}-of-${keys} multisig`,
+    multisigOf: (required: string, keys: string) =>
+      `Pays to ${n(keys, 'public key', 'public keys')}; signatures needed: ${required}`,
+    dilithiumMultisigOf: (required: string, keys: string) =>
+      `Pays to ${n(keys, 'Dilithium2 public key', 'Dilithium2 public keys')}; signatures needed: ${required}`,
     output: 'Output script',
     input: 'Input script',
     redeem: 'Redeem script',
@@ -156,7 +162,8 @@ export const transactions = {
     chance: (percent: string) => `With a chance of ${percent}`,
     within: (blocks: string, time: string) => `${n(blocks, 'block', 'blocks')}, ${time}`,
     notWithin: (blocks: string) => `more than ${blocks} blocks`,
-    replace: 'For the next block: replace it',
+    needed: 'For the next block',
+    replace: 'Replace it',
     replaceAbout: 'in all, by a transaction of the same size. Only its sender can do so (RBF).',
     child: 'Or: spend from it',
     childAbout: (vsize: string) => `by a transaction of ${vsize} vB, as its recipient can too (CPFP).`,

@@ -88,12 +88,11 @@ export const service: typeof english = {
       'Esta transacción no existe. Si se acaba de enviar, aparecerá aquí en cuanto la tenga el nodo. Si se sustituyó o caducó hace mucho, ya no está.',
     noLonger: 'Ya no está en la mempool',
     left: {
-      replaced: (time) => `Otra transacción ha sustituido a esta. Salió de la mempool el ${time}.`,
-      evicted: (time) =>
-        `La mempool estaba llena y esta transacción pagaba demasiado poco. Salió de la mempool el ${time}.`,
-      expired: (time) =>
-        `Esta transacción ha esperado demasiado a un bloque. Salió de la mempool el ${time}.`,
-      unknown: (time) => `Esta transacción salió de la mempool por un motivo desconocido el ${time}.`,
+      replaced: 'Otra transacción ha sustituido a esta. Salió de la mempool el {time}.',
+      evicted:
+        'La mempool estaba llena y esta transacción pagaba demasiado poco. Salió de la mempool el {time}.',
+      expired: 'Esta transacción ha esperado demasiado a un bloque. Salió de la mempool el {time}.',
+      unknown: 'Esta transacción salió de la mempool por un motivo desconocido el {time}.',
     },
     replacement: 'La transacción que la sustituyó',
     asItWas: 'La transacción tal como era',

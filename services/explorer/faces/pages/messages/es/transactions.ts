@@ -26,6 +26,8 @@ export const transactions: typeof english = {
     title: 'Transacción',
     confirmed: (confirmations) => n(confirmations, 'confirmación', 'confirmaciones'),
     unconfirmed: 'Sin confirmar',
+    few: 'Pocas confirmaciones: el bloque aún puede ser sustituido. Para importes mayores se suelen esperar seis.',
+    safe: 'Con seis o más confirmaciones se suele considerar definitiva.',
     inBlock: 'En el bloque',
     firstSeen: 'Vista por primera vez',
     position: 'Posición por tasa de comisión',
@@ -72,7 +74,7 @@ export const transactions: typeof english = {
     replaceable: 'Sustitución (RBF)',
     sizes: 'Tamaños',
     sizesOf: (size, vsize, weight) => `${size} B, ${vsize} vB, ${weight} WU`,
-    forms: 'Otras formas',
+    forms: 'Como datos',
     asOpcodes: 'Scripts como opcodes',
     merkleProof: 'Prueba de Merkle',
     package: 'Paquete',
@@ -96,6 +98,10 @@ export const transactions: typeof english = {
   },
   script: {
     multisig: (required, keys) => `multisig ${required} de ${keys}`,
+    multisigOf: (required, keys) =>
+      `Paga a ${n(keys, 'clave pública', 'claves públicas')}; firmas necesarias: ${required}`,
+    dilithiumMultisigOf: (required, keys) =>
+      `Paga a ${n(keys, 'clave pública Dilithium2', 'claves públicas Dilithium2')}; firmas necesarias: ${required}`,
     output: 'Script de salida',
     input: 'Script de entrada',
     redeem: 'Redeem script',
@@ -158,7 +164,8 @@ export const transactions: typeof english = {
     chance: (percent) => `Con una probabilidad del ${percent}`,
     within: (blocks, time) => `${n(blocks, 'bloque', 'bloques')}, ${time}`,
     notWithin: (blocks) => `más de ${blocks} bloques`,
-    replace: 'Para el próximo bloque: sustituirla',
+    needed: 'Para el próximo bloque',
+    replace: 'Sustituirla',
     replaceAbout: 'en total, con una transacción del mismo tamaño. Solo puede hacerlo quien la envió (RBF).',
     child: 'O bien: gastar de ella',
     childAbout: (vsize) =>

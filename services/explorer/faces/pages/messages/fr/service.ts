@@ -91,12 +91,11 @@ export const service: typeof english = {
       'Cette transaction n’existe pas. Si elle vient d’être envoyée, elle apparaîtra ici dès que le nœud l’aura. Si elle a été remplacée ou a expiré depuis longtemps, elle a disparu.',
     noLonger: 'N’est plus dans la mempool',
     left: {
-      replaced: (time) => `Une autre transaction a remplacé celle-ci. Elle a quitté la mempool le ${time}.`,
-      evicted: (time) =>
-        `La mempool était pleine, et cette transaction payait trop peu. Elle a quitté la mempool le ${time}.`,
-      expired: (time) =>
-        `Cette transaction a attendu un bloc trop longtemps. Elle a quitté la mempool le ${time}.`,
-      unknown: (time) => `Cette transaction a quitté la mempool pour une raison inconnue le ${time}.`,
+      replaced: 'Une autre transaction a remplacé celle-ci. Elle a quitté la mempool le {time}.',
+      evicted:
+        'La mempool était pleine, et cette transaction payait trop peu. Elle a quitté la mempool le {time}.',
+      expired: 'Cette transaction a attendu un bloc trop longtemps. Elle a quitté la mempool le {time}.',
+      unknown: 'Cette transaction a quitté la mempool pour une raison inconnue le {time}.',
     },
     replacement: 'La transaction qui l’a remplacée',
     asItWas: 'La transaction telle qu’elle était',

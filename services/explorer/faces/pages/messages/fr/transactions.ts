@@ -26,6 +26,8 @@ export const transactions: typeof english = {
     title: 'Transaction',
     confirmed: (confirmations) => n(confirmations, 'confirmation', 'confirmations'),
     unconfirmed: 'Non confirmée',
+    few: 'Peu de confirmations\u00a0: le bloc peut encore être remplacé. Pour de grands montants, on en attend d’habitude six.',
+    safe: 'À partir de six confirmations, elle est d’habitude considérée comme définitive.',
     inBlock: 'Dans le bloc',
     firstSeen: 'Vue pour la première fois',
     position: 'Position par taux de frais',
@@ -72,7 +74,7 @@ export const transactions: typeof english = {
     replaceable: 'Remplacement (RBF)',
     sizes: 'Tailles',
     sizesOf: (size, vsize, weight) => `${size} B, ${vsize} vB, ${weight} WU`,
-    forms: 'Autres formes',
+    forms: 'Sous forme de données',
     asOpcodes: 'Scripts en opcodes',
     merkleProof: 'Preuve de Merkle',
     package: 'Paquet',
@@ -96,6 +98,10 @@ export const transactions: typeof english = {
   },
   script: {
     multisig: (required, keys) => `multisig ${required} sur ${keys}`,
+    multisigOf: (required, keys) =>
+      `Paie ${n(keys, 'clé publique', 'clés publiques')}\u00a0; signatures nécessaires\u00a0: ${required}`,
+    dilithiumMultisigOf: (required, keys) =>
+      `Paie ${n(keys, 'clé publique Dilithium2', 'clés publiques Dilithium2')}\u00a0; signatures nécessaires\u00a0: ${required}`,
     output: 'Script de sortie',
     input: 'Script d’entrée',
     redeem: 'Script de rachat (redeem)',
@@ -157,7 +163,8 @@ export const transactions: typeof english = {
     chance: (percent) => `Avec une probabilité de ${percent}`,
     within: (blocks, time) => `${n(blocks, 'bloc', 'blocs')}, ${time}`,
     notWithin: (blocks) => `plus de ${blocks} blocs`,
-    replace: 'Pour le prochain bloc\u00a0: la remplacer',
+    needed: 'Pour le prochain bloc',
+    replace: 'La remplacer',
     replaceAbout: 'au total, par une transaction de la même taille. Seul l’expéditeur peut le faire (RBF).',
     child: 'Ou bien\u00a0: dépenser une de ses sorties',
     childAbout: (vsize) =>

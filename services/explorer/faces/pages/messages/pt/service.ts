@@ -88,11 +88,10 @@ export const service: typeof english = {
       'Esta transação não existe. Se acabou de ser enviada, aparece aqui assim que o nó a tiver. Se foi substituída ou expirou há muito tempo, já não está mais disponível.',
     noLonger: 'Não está mais na mempool',
     left: {
-      replaced: (time) => `Outra transação substituiu esta. Ela saiu da mempool em ${time}.`,
-      evicted: (time) =>
-        `A mempool estava cheia, e esta transação pagava pouco demais. Ela saiu da mempool em ${time}.`,
-      expired: (time) => `Esta transação esperou demais por um bloco. Ela saiu da mempool em ${time}.`,
-      unknown: (time) => `Esta transação saiu da mempool por um motivo desconhecido em ${time}.`,
+      replaced: 'Outra transação substituiu esta. Ela saiu da mempool em {time}.',
+      evicted: 'A mempool estava cheia, e esta transação pagava pouco demais. Ela saiu da mempool em {time}.',
+      expired: 'Esta transação esperou demais por um bloco. Ela saiu da mempool em {time}.',
+      unknown: 'Esta transação saiu da mempool por um motivo desconhecido em {time}.',
     },
     replacement: 'A transação que a substituiu',
     asItWas: 'A transação como era',

@@ -26,6 +26,8 @@ export const transactions: typeof english = {
     title: 'Transação',
     confirmed: (confirmations) => n(confirmations, 'confirmação', 'confirmações'),
     unconfirmed: 'Não confirmada',
+    few: 'Poucas confirmações: o bloco ainda pode ser substituído. Para valores maiores, é costume esperar seis.',
+    safe: 'Com seis ou mais confirmações, costuma ser considerada definitiva.',
     inBlock: 'No bloco',
     firstSeen: 'Vista pela primeira vez',
     position: 'Posição por taxa',
@@ -71,7 +73,7 @@ export const transactions: typeof english = {
     replaceable: 'Substituição (RBF)',
     sizes: 'Tamanhos',
     sizesOf: (size, vsize, weight) => `${size} B, ${vsize} vB, ${weight} WU`,
-    forms: 'Outras formas',
+    forms: 'Como dados',
     asOpcodes: 'Scripts como opcodes',
     merkleProof: 'Prova de Merkle',
     package: 'Pacote',
@@ -95,6 +97,10 @@ export const transactions: typeof english = {
   },
   script: {
     multisig: (required, keys) => `multisig ${required} de ${keys}`,
+    multisigOf: (required, keys) =>
+      `Paga a ${n(keys, 'chave pública', 'chaves públicas')}; assinaturas necessárias: ${required}`,
+    dilithiumMultisigOf: (required, keys) =>
+      `Paga a ${n(keys, 'chave pública Dilithium2', 'chaves públicas Dilithium2')}; assinaturas necessárias: ${required}`,
     output: 'Script de saída',
     input: 'Script de entrada',
     redeem: 'Redeem script',
@@ -156,7 +162,8 @@ export const transactions: typeof english = {
     chance: (percent) => `Com probabilidade de ${percent}`,
     within: (blocks, time) => `${n(blocks, 'bloco', 'blocos')}, ${time}`,
     notWithin: (blocks) => `mais de ${blocks} blocos`,
-    replace: 'Para o próximo bloco: substituir',
+    needed: 'Para o próximo bloco',
+    replace: 'Substituir',
     replaceAbout: 'no total, com uma transação do mesmo tamanho. Só quem enviou pode fazer isso (RBF).',
     child: 'Ou: gastar uma saída dela',
     childAbout: (vsize) => `com uma transação de ${vsize} vB, o que quem recebe também pode fazer (CPFP).`,
