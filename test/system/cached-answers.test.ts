@@ -7,7 +7,7 @@ import { type Simnode, startSimnode } from '../../services/simnode/node.js'
 import { type Answer, getAnswer, Pipeline } from '../harness/pipeline.js'
 import { until } from '../harness/until.js'
 
-const REORGS = Number(process.env['CACHED_ANSWERS_REORGS'] ?? 2)
+const REORGS = Number(process.env['CACHED_ANSWERS_REORGS'] ?? 1)
 const FINALITY = 20
 /** Every fifth reorganisation goes below the final height. */
 const depthOf = (round: number): number => (round % 5 === 4 ? FINALITY + 4 : 1 + (round % 5))
@@ -85,8 +85,15 @@ describe('answers from memory', { timeout: 30 * 60_000 }, () => {
     const left = [...paths]
     const answers = new Map<string, Answer>()
     const worker = async (): Promise<void> => {
-      for (let path = left.pop(); path !== undefined; path = left.pop())
-        answers.set(path, await getAnswer(`${url}/api/v1${path}`))
+      for (let path = left.pop(); path !== undefined; path = left.pop()) {
+        const read = `${url}/api/v1${path}`
+        // On a machine with more work than it can do, an answer may exceed its deadline.
+        const inTime = async () => {
+          const answer = await getAnswer(read)
+          return answer.status !== 503 && answer
+        }
+        answers.set(path, await until(`${read} is answered`, inTime))
+      }
     }
     await Promise.all(Array.from({ length: 8 }, worker))
     return answers

@@ -13,6 +13,7 @@ import { baseUnits } from '../harness/node-json.js'
 import { Pipeline } from '../harness/pipeline.js'
 import { readFrames, readOracles, timelineOf } from '../harness/recording.js'
 import { until } from '../harness/until.js'
+import { IS_WHOLE } from '../harness/whole.js'
 
 const packageOf = createRequire(import.meta.url)
 
@@ -77,7 +78,7 @@ interface Explorer {
 }
 
 /** Frames of the recording that come after the clients have connected: nine blocks, and transactions without a block. */
-const LIVE_FRAMES = 12
+const LIVE_FRAMES = IS_WHOLE ? 12 : 6
 const scripthash = (name: string): string => `blockchain.scripthash.${name}`
 
 describe('clients of the Electrum protocol', () => {

@@ -10,7 +10,7 @@ import { IS_WHOLE } from '../harness/whole.js'
 
 const FINALITY = 20
 /** The depth of the reorganisation of each round; one goes below the final height. */
-const DEPTHS = IS_WHOLE ? [1, 3, FINALITY + 4, 2] : [3, FINALITY + 4]
+const DEPTHS = IS_WHOLE ? [1, 3, FINALITY + 4, 2] : [FINALITY + 4]
 const TXS_CHECKED = 12
 const SCRIPTS_CHECKED = 10
 const UNKNOWN = 'ab'.repeat(32)

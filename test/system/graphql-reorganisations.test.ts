@@ -7,8 +7,8 @@ import { until } from '../harness/until.js'
 import { type GraphqlAnswer, send } from '../services/explorer/faces/graphql/client.js'
 
 /** The long run has more reorganisations, and compares the state after each of them with a clean index. */
-const REORGS = Number(process.env['GRAPHQL_REORGS'] ?? 4)
-const STATES_PER_CLEAN_INDEX = process.env['GRAPHQL_REORGS'] === undefined ? 4 : 1
+const REORGS = Number(process.env['GRAPHQL_REORGS'] ?? 2)
+const STATES_PER_CLEAN_INDEX = process.env['GRAPHQL_REORGS'] === undefined ? 2 : 1
 const FINALITY = 20
 /** Every tenth reorganisation goes below the final height. */
 const depthOf = (round: number): number => (round % 10 === 9 ? FINALITY + 4 : 1 + (round % 5))

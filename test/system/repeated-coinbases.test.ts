@@ -220,17 +220,20 @@ describe('a coinbase that is in several blocks', () => {
     if (IS_WHOLE) await expectSameAsBackfill()
   })
 
-  it('is in the later of two blocks again after a reorganisation that disconnects a third one', async () => {
-    const [below, again] = [chain.tip, chain.at(18) as SimBlock]
-    const third = chain.mine({ repeats: unspent })
-    await level()
-    await expectShown(third, [null, null, null, null])
-    chain.extend(below, [{}, {}])
-    await level()
-    await expectExact()
-    await expectShown(again, [null, null, null, null])
-    await expectSameAsBackfill()
-  })
+  it.runIf(IS_WHOLE)(
+    'is in the later of two blocks again after a reorganisation that disconnects a third one',
+    async () => {
+      const [below, again] = [chain.tip, chain.at(18) as SimBlock]
+      const third = chain.mine({ repeats: unspent })
+      await level()
+      await expectShown(third, [null, null, null, null])
+      chain.extend(below, [{}, {}])
+      await level()
+      await expectExact()
+      await expectShown(again, [null, null, null, null])
+      await expectSameAsBackfill()
+    },
+  )
 
   it('has no answer that clients keep as final, because a later block may contain it, too', async () => {
     const cacheControl = async (path: string): Promise<string | null> =>
