@@ -336,7 +336,11 @@ export class PageFigures {
       expect(await page.title()).toBe(`${await of('title')} · Headwater`)
       const image = (await of('image'))!
       expect(image.startsWith(`${origin}/`)).toBe(true)
-      const picture = await fetch(this.pipeline.url + image.slice(origin.length))
+      // The thread that draws starts with the first picture, which may exceed the deadline of an answer on a loaded machine.
+      const picture = await until(`${image} is drawn`, async () => {
+        const answer = await fetch(this.pipeline.url + image.slice(origin.length))
+        return answer.status !== 503 && answer
+      })
       expect(picture.headers.get('content-type')).toBe('image/png')
     }
     await this.browsing.done(page)

@@ -86,7 +86,7 @@ export const addresses: typeof english = {
     about:
       'Guthaben, Verlauf und nächste unbenutzte Adressen eines erweiterten öffentlichen Schlüssels (xpub, ypub, zpub) oder eines Output-Deskriptors.',
     privacy:
-      'Wer den Schlüssel hat, sieht die ganze Wallet. Er wird im Inhalt der Anfrage gesendet, steht in keiner URL und wird nirgends gespeichert. Gib nie einen privaten Schlüssel oder die Wörter eines Seeds ein.',
+      'Wer den Schlüssel hat, sieht die ganze Wallet. Er wird im Inhalt der Anfrage gesendet, steht in keiner URL und wird nirgends gespeichert. Geben Sie nie einen privaten Schlüssel oder die Wörter eines Seeds ein.',
     key: 'Erweiterter öffentlicher Schlüssel oder Output-Deskriptor',
     type: 'Art der Skripte',
     anyType: 'alle benutzten',

@@ -57,7 +57,7 @@ export const service: typeof english = {
     firstFrom: (time) => `Erster Block ab ${time}`,
     later: (time) => `Es gibt noch keinen Block ab ${time}.`,
     wallet:
-      'Das kann ein Schlüssel, ein Deskriptor oder der Seed einer Wallet sein. So etwas gehört in keine URL und wurde deshalb nicht gesucht. Die Seite „Wallet“ nimmt erweiterte öffentliche Schlüssel und Deskriptoren entgegen. Gib private Schlüssel und die Wörter eines Seeds nirgends ein.',
+      'Das kann ein Schlüssel, ein Deskriptor oder der Seed einer Wallet sein. So etwas gehört in keine URL und wurde deshalb nicht gesucht. Die Seite „Wallet“ nimmt erweiterte öffentliche Schlüssel und Deskriptoren entgegen. Geben Sie private Schlüssel und die Wörter eines Seeds nirgends ein.',
     future: (height, tip) => `Block ${height} gibt es noch nicht. Der neueste ist ${tip}.`,
     hashLength: (length) => `Ein Hash hat 64 Zeichen, dies sind ${length}.`,
     hashUnknown:

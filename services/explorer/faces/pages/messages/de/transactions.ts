@@ -20,7 +20,7 @@ export const transactions: typeof english = {
       later: 'Jeder spätere Block, höchstens 6, hat den Hash des vorigen und eigene Arbeit:',
     },
     limits:
-      'Das beweist Arbeit, aber nicht, dass keine andere Kette mehr davon hat: Vergleichen Sie den letzten Hash mit dem eines anderen Nodes oder Explorers. Was die Ausgänge zahlen, steht in den gehashten Bytes.',
+      'Das beweist Arbeit, aber nicht, dass keine andere Kette mehr davon hat: Vergleichen Sie den letzten Hash mit dem eines anderen Knotens oder Explorers. Was die Ausgänge zahlen, steht in den gehashten Bytes.',
   },
   tx: {
     title: 'Transaktion',
@@ -177,7 +177,7 @@ export const transactions: typeof english = {
   },
   send: {
     title: 'Transaktion prüfen und senden',
-    about: 'Liest eine signierte Transaktion, zeigt das Urteil des Nodes und sendet sie, wenn Sie wollen.',
+    about: 'Liest eine signierte Transaktion, zeigt das Urteil des Knotens und sendet sie, wenn Sie wollen.',
     hex: 'Transaktion, hexadezimal',
     check: 'Prüfen',
     send: 'Jetzt senden',
@@ -185,31 +185,31 @@ export const transactions: typeof english = {
     notHex: 'Das ist nicht hexadezimal: Eine Transaktion besteht aus Paaren der Ziffern 0–9 und a–f.',
     notTransaction: 'Diese Bytes sind nicht genau eine Transaktion: Etwas fehlt oder ist zu viel.',
     psbt: 'Das ist eine teilweise signierte Transaktion (PSBT). Lassen Sie Ihre Wallet sie abschließen und die Transaktion ausgeben.',
-    accepted: 'Der Node nimmt diese Transaktion an. Sie ist noch nicht gesendet.',
-    refused: 'Der Node lehnt diese Transaktion ab',
+    accepted: 'Der Knoten nimmt diese Transaktion an. Sie ist noch nicht gesendet.',
+    refused: 'Der Knoten lehnt diese Transaktion ab',
     untested:
-      'Dieser Node kann eine Transaktion nicht prüfen, bevor sie gesendet wird (er hat kein testmempoolaccept).',
+      'Dieser Knoten kann eine Transaktion nicht prüfen, bevor sie gesendet wird (er hat kein testmempoolaccept).',
     noNode:
-      'Der Node ist nicht erreichbar. Es wurde nichts gesendet, oder das ist nicht bekannt: Versuchen Sie es später.',
-    sent: 'Gesendet. Sie ist im Mempool des Nodes.',
-    notSent: 'Nicht gesendet: Der Node lehnt diese Transaktion ab',
-    nodeSays: 'Begründung des Nodes:',
+      'Der Knoten ist nicht erreichbar. Es wurde nichts gesendet, oder das ist nicht bekannt: Versuchen Sie es später.',
+    sent: 'Gesendet. Sie ist im Mempool des Knotens.',
+    notSent: 'Nicht gesendet: Der Knoten lehnt diese Transaktion ab',
+    nodeSays: 'Begründung des Knotens:',
     reasons: {
       missing:
         'Sie gibt einen Ausgang aus, den es nicht gibt oder den eine andere Transaktion schon ausgegeben hat. Vielleicht wurde sie in anderer Form bereits gesendet.',
-      inMempool: 'Der Node hat sie schon in seinem Mempool.',
+      inMempool: 'Der Knoten hat sie schon in seinem Mempool.',
       confirmed: 'Sie ist schon in einem Block.',
-      lowFee: 'Sie zahlt zu wenig: Der Node leitet nur Transaktionen mit einem höheren Gebührensatz weiter.',
+      lowFee: 'Sie zahlt zu wenig: Der Knoten leitet nur Transaktionen mit einem höheren Gebührensatz weiter.',
       replacement:
         'Sie gibt einen Ausgang aus, den auch eine unbestätigte Transaktion ausgibt, und zahlt nicht genug mehr, um sie zu ersetzen.',
-      highFee: 'Sie zahlt so viel, dass der Node es für ein Versehen hält.',
+      highFee: 'Sie zahlt so viel, dass der Knoten es für ein Versehen hält.',
       locked: 'Nach ihrer Locktime oder Sequence ist es für sie zu früh.',
       immature: 'Sie gibt neu entstandene Münzen zu früh aus.',
       negative: 'Ihre Ausgänge sind mehr wert als ihre Eingänge.',
       dust: 'Ein Ausgang ist so klein, dass ihn auszugeben mehr kosten würde, als er wert ist.',
       signature: 'Eine Signatur oder ein Skript eines Eingangs ist ungültig.',
       chain: 'Zu viele unbestätigte Transaktionen hängen voneinander ab.',
-      nonstandard: 'Sie ist gültig, aber von einer Form, die Nodes nicht weiterleiten.',
+      nonstandard: 'Sie ist gültig, aber von einer Form, die Knoten nicht weiterleiten.',
     },
     unsigned: (count) => n(count, 'Eingang hat keine Signatur.', 'Eingänge haben keine Signatur.'),
     unresolved:
@@ -239,10 +239,10 @@ export const transactions: typeof english = {
     withinBlocks: (blocks) => n(blocks, 'Block', 'Blöcken'),
     within: 'Innerhalb von',
     chance: (percent) => `${percent} Wahrscheinlichkeit`,
-    ofNode: 'Schätzung des Nodes',
+    ofNode: 'Schätzung des Knotens',
     byTime: 'Nach Zeit',
     estimatesAbout: (minimum, unit) =>
-      `In ${unit}. Sie berücksichtigen, was wartet, was ankommt und wie Blöcke ankommen. Der Node verlangt mindestens ${minimum}.`,
+      `In ${unit}. Sie berücksichtigen, was wartet, was ankommt und wie Blöcke ankommen. Der Knoten verlangt mindestens ${minimum}.`,
     history: 'Größe nach Gebührensatz im Lauf der Zeit',
     ratesFrom: (low) => `ab ${low}`,
   },
