@@ -95,7 +95,7 @@ export const address = declarePage({
               t.address.scriptType,
               script &&
                 html`${typeNames(context, scriptType(script, network))}
-                ${isProtected ? html`<small>${t.address.protected}</small>` : undefined}`,
+                ${isProtected ? html`<div><small>${t.address.protected}</small></div>` : undefined}`,
             ],
             [t.quantum.exposure, exposure && exposureLink(context, exposure)],
             [t.address.keys, script && keysOf(context, script, network)],
