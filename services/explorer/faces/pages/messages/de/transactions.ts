@@ -199,7 +199,8 @@ export const transactions: typeof english = {
         'Sie gibt einen Ausgang aus, den es nicht gibt oder den eine andere Transaktion schon ausgegeben hat. Vielleicht wurde sie in anderer Form bereits gesendet.',
       inMempool: 'Der Knoten hat sie schon in seinem Mempool.',
       confirmed: 'Sie ist schon in einem Block.',
-      lowFee: 'Sie zahlt zu wenig: Der Knoten leitet nur Transaktionen mit einem höheren Gebührensatz weiter.',
+      lowFee:
+        'Sie zahlt zu wenig: Der Knoten leitet nur Transaktionen mit einem höheren Gebührensatz weiter.',
       replacement:
         'Sie gibt einen Ausgang aus, den auch eine unbestätigte Transaktion ausgibt, und zahlt nicht genug mehr, um sie zu ersetzen.',
       highFee: 'Sie zahlt so viel, dass der Knoten es für ein Versehen hält.',
