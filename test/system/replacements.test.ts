@@ -127,6 +127,10 @@ describe('replaced transactions', () => {
         const { effective_fee_rate: _, ...own } = before.get(txid)
         expect(replaced.body).toMatchObject({ ...own, reason, left, replaced_by: by, full_rbf: fullRbf })
         counts.gone++
+        // By the beginning of its txid.
+        const found = await fetch(`${url}/_explorer/suggest?q=${txid.slice(0, 12)}&locale=en-GB`)
+        const urls = ((await found.json()) as { url: string }[]).map((each) => each.url)
+        expect(urls).toContain(`/tx/${txid}`)
       }
       // Up to what nothing has replaced, then down to everything that was.
       let top = txid
