@@ -63,8 +63,8 @@ export class DroppedTxs {
     return found.find((drop) => drop.txid === txid)
   }
 
-  /** Returns transactions whose txids begin with hexadecimal digits (lower case). Reads few rows, however many begin with them. */
-  async beginningWith(digits: string, most: number): Promise<DroppedTx[]> {
+  /** Returns txids that begin with hexadecimal digits (lower case), the last one to leave first. Reads few rows, however many begin so. */
+  async beginningWith(digits: string, most: number): Promise<string[]> {
     const isWanted = ({ txid }: DroppedTx): boolean => txid.startsWith(digits)
     const [first, last] = ['0', 'f'].map((fill) => prefixOf(digits).padEnd(PREFIX_DIGITS, fill))
     const rows = `FROM dropped_keys WHERE txid_prefix BETWEEN unhex({first:String}) AND unhex({last:String})
@@ -72,7 +72,7 @@ export class DroppedTxs {
     const places = await PLACE.query(this.#runner, rows, { first, last })
     const stored = await this.#at(places)
     const all = this.#joined(this.recent.newest().filter(isWanted), stored.filter(isWanted))
-    return [...new Map(all.map((drop) => [drop.txid, drop])).values()].slice(0, most)
+    return [...new Set(all.map(({ txid }) => txid))].slice(0, most)
   }
 
   /** Returns the transactions that some others replaced, the last one first. */

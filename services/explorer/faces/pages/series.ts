@@ -195,8 +195,7 @@ export async function exposed(page: PageContext, range: Range): Promise<Chart> {
   }
 }
 
-/** From the bottom of the chart: what is exposed is compared most easily. */
-/** The kinds of protection that a chart shows, with the colours of their bands. */
+/** The kinds of protection that a chart shows, from its bottom, with the colours of their bands: what is exposed is compared most easily. */
 const PROTECTIONS_SHOWN = { exposed: 7, hidden: 4, protected: 2, unknown: 0 } as const
 type ProtectionShown = keyof typeof PROTECTIONS_SHOWN
 /** The types with bands of their own; those of less value are one band together. */

@@ -129,7 +129,7 @@ export const suggestions = declareRead({
 /** Returns the txids of transactions that have left the mempool without a block and begin as a query. */
 async function leftBeginning({ dropped }: ReadContext, q: string): Promise<string[]> {
   if (q.length < SHORTEST_PREFIX || !/^[0-9a-f]{1,64}$/i.test(q)) return []
-  return (await dropped.beginningWith(q.toLowerCase(), MOST)).map(({ txid }) => txid)
+  return dropped.beginningWith(q.toLowerCase(), MOST)
 }
 
 /** Returns whether a text may be one that a transaction has stored: neither a number nor a part of a hash or an address. */
