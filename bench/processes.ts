@@ -192,6 +192,8 @@ export async function indexOf(
 export async function indexedExplorer(start: Start, folder: string, options: NodeOptions): Promise<Stack> {
   const stack = await startStack(start, folder, options)
   await Promise.all([stack.poller.kill('SIGTERM'), stack.materializer.kill('SIGTERM')])
+  // It writes its transaction store.
+  await becomeIdle([stack.explorer])
   return stack
 }
 

@@ -2,7 +2,15 @@ import { freePort } from '../services/process/ports.js'
 import { Cache } from './cache.js'
 import { type ChainSize, frozenTables, type LargeChain, largeChain, shuffled, Supply } from './large-chain.js'
 import { type LoadTool, loadTool } from './load-tool.js'
-import { chainHeight, engineOf, explorerOf, settled, withPeakSize, withProcesses } from './processes.js'
+import {
+  becomeIdle,
+  chainHeight,
+  engineOf,
+  explorerOf,
+  settled,
+  withPeakSize,
+  withProcesses,
+} from './processes.js'
 import { comparison, rateOf, repeated } from './repetitions.js'
 import type { Figure } from './report.js'
 
@@ -32,6 +40,8 @@ export function restCold(options: RestColdOptions): Promise<Figure[]> {
     await engineOf(start, env)
     const { url, explorer } = await explorerOf(start, env)
     await settled(async () => (await chainHeight(url)) === chain.blocks, 120_000, [explorer])
+    // It writes its transaction store.
+    await becomeIdle([explorer])
     const frozen = await frozenTables(start, chain)
     try {
       const load = loadTool(folder)

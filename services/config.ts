@@ -299,6 +299,11 @@ const SETTINGS = {
     { matches: /^[A-Za-z_]\w{0,62}$/, type: 'database name', fallback: 'headwater' },
     'The database to use; created if it does not exist.',
   ),
+  txStoreBytes: integer(
+    'TX_STORE_BYTES',
+    { least: 0, most: 1_000_000_000_000_000, fallback: 4_294_967_296 },
+    'The size up to which the explorer keeps the newest transactions in a store beside it, `DATA_DIR/tx-store`, from which it reads them without the database, in bytes; 0 for none.',
+  ),
   droppedHours: integer(
     'DROPPED_TXS_HOURS',
     { least: 6, most: 100_000, fallback: 336 },

@@ -4,7 +4,8 @@ import type { EventLog } from '../../pipelines/log/port.js'
 import type { Logger } from '../../pipelines/logger.js'
 import type { Config } from '../config.js'
 
-type LogSettings = Pick<
+/** The settings of the event log. */
+export type LogSettings = Pick<
   Config,
   'logUrl' | 'dataDir' | 'kafkaSsl' | 'kafkaSaslMechanism' | 'kafkaUsername' | 'kafkaPassword'
 >

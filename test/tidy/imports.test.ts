@@ -32,6 +32,7 @@ const PIPELINES: Readonly<Record<string, readonly string[]>> = {
   tables: ['chain'],
   materialize: ['chain', 'events', 'log', 'tables'],
   mempool: ['chain', 'log'],
+  txstore: ['chain', 'events', 'log'],
   journal: ['chain', 'events', 'log', 'mempool', 'tables'],
   content: [],
   audit: ['chain', 'log', 'mempool', 'node', 'tables'],

@@ -33,6 +33,15 @@ export class Sqlite {
     return statement
   }
 
+  /** Returns a prepared statement whose rows are arrays, which is kept. The same SQL must not be used with `prepared`. */
+  rows(sql: string): StatementSyncInstance {
+    const cached = this.#statements.get(sql)
+    if (cached !== undefined) return cached
+    const statement = this.prepared(sql)
+    statement.setReturnArrays(true)
+    return statement
+  }
+
   /** Runs an action in a write transaction. Its writes are committed when this returns, and rolled back if it throws. */
   write<T>(action: () => T): T {
     this.#db.exec('BEGIN IMMEDIATE')

@@ -10,6 +10,7 @@ import type { ExplorerOptions } from './options.js'
 import { publishingOf } from './publishing.js'
 import { readingOf } from './reading.js'
 import { servingOf } from './serving.js'
+import { TxStoreFollower } from './tx-store.js'
 
 export type { ExplorerOptions } from './options.js'
 
@@ -36,14 +37,14 @@ const TICK_MS = 250
 
 /** Starts an explorer: follows the log, serves its faces. @throws PortTaken, StartRefused if it cannot listen, SchemaMismatch, WrongChainError. */
 export async function startExplorer(options: ExplorerOptions): Promise<Explorer> {
-  const { host = '127.0.0.1', port, grpcPort, esploraPort, electrumPort, logger, member } = options
+  const { host = '127.0.0.1', port, grpcPort, esploraPort, electrumPort, logger, member, txStore } = options
   const server = new Server(options.basePath)
   const metrics = new Metrics()
   const data = dataOf(options)
   const publishing = publishingOf(data, options, { server, metrics })
   const reading = readingOf(data, publishing, options, { server, metrics })
   const serving = servingOf(reading.core, options, { server, metrics })
-  const { state, database, history, definitions } = data
+  const { state, database, near, history, definitions } = data
   const { writer, heads, mempool } = publishing
   const { core, audit, condition, ownHealth } = reading
   let grpc: Listener | undefined
@@ -66,6 +67,8 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
   const stop = new AbortController()
   const following = [heads.run(stop.signal), mempool.run(stop.signal)]
   for (const each of following) each.catch(logEnd(logger))
+  if (txStore !== undefined && near !== undefined)
+    following.push(new TxStoreFollower(txStore, { state, near, logger }).run(stop.signal))
   audit.start()
   const timer = setInterval(() => {
     if (state.ready) writer.mempoolChanged()
@@ -86,6 +89,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     reading.close()
     definitions.close()
     await Promise.allSettled([...following, history.close()])
+    near?.close()
     metrics.close()
   }
   try {

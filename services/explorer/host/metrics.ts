@@ -3,6 +3,7 @@ import { type DurationSeries, MetricSet } from '../../metrics/prometheus.js'
 import type { Definitions } from '../core/definitions/definitions.js'
 import type { State } from '../core/state/state.js'
 import type { AvailableDatabase } from '../core/tables/availability.js'
+import type { NearRows } from '../core/tables/near-rows.js'
 import type { Tables } from '../core/tables/tables.js'
 import type { Reader } from '../core/answering/reader.js'
 import type { AuditWatch } from '../core/health/audit-watch.js'
@@ -12,6 +13,8 @@ export interface MetricParts {
   readonly state: State
   readonly database: Pick<AvailableDatabase, 'connected' | 'running'>
   readonly tables: Pick<Tables, 'lookupsWaiting' | 'lookedUp'>
+  /** The rows of the transaction store; undefined without one. */
+  readonly near?: Pick<NearRows, 'from' | 'counts'> | undefined
   readonly definitions: Pick<Definitions, 'refused'>
   readonly audit: Pick<AuditWatch, 'result'>
   readonly wsClients: () => number
@@ -80,6 +83,18 @@ export class Metrics extends MetricSet {
       'api_lookups_waiting',
       'Keys that wait for a batch of lookups in the database.',
       () => tables.lookupsWaiting,
+    )
+    this.countedBy(
+      'tx_store_lookups_total',
+      'Lookups of transactions and of their spends, by where they were found: in the transaction store, or else the database is queried.',
+      'result',
+      () => ({ ...(parts.near?.counts ?? { found: 0, missing: 0 }) }),
+    )
+    this.gauge(
+      'tx_store_from_height',
+      'Height from which on the transaction store has all blocks of the chain, -1 if it is off or not level.',
+      () => parts.near?.from ?? -1,
+      'max',
     )
     this.gauge('api_cache_bytes', 'Bytes of the answers in memory.', () => reader.cache.bytes)
     this.gauge('api_cache_answers', 'Answers in memory.', () => reader.cache.size)

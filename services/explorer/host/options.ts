@@ -3,6 +3,7 @@ import type { EventLog } from '../../../pipelines/log/port.js'
 import type { Database } from '../../../pipelines/tables/clickhouse.js'
 import type { DefinitionPaths } from '../core/definitions/definitions.js'
 import type { Hosts } from '../faces/electrum/hosts.js'
+import type { TxStoreSettings } from './tx-store-settings.js'
 import type { Member } from './processes/member.js'
 
 export interface ExplorerOptions {
@@ -57,6 +58,8 @@ export interface ExplorerOptions {
   readonly docsPort?: number
   /** The path below which clients reach the explorer. Not set: the root. */
   readonly basePath?: string | undefined
+  /** The transaction store of this machine. Not set: none. */
+  readonly txStore?: TxStoreSettings | undefined
   /** Set if this is one of several processes that share the ports. */
   readonly member?: Member | undefined
 }

@@ -11,6 +11,8 @@ import { startExplorer } from './explorer.js'
 import { Member } from './processes/member.js'
 import type { FromPrimary, ToPrimary } from './processes/messages.js'
 import { Outbox } from './processes/outbox.js'
+import { txStorePath } from './tx-store.js'
+import type { TxStoreSettings } from './tx-store-settings.js'
 
 /** Runs an explorer, or one of its processes, until the signal aborts. */
 export async function serve(context: ServiceContext): Promise<void> {
@@ -63,6 +65,7 @@ export async function serve(context: ServiceContext): Promise<void> {
     docsUrl: config.siteUrl,
     docsPort: config.docsPort,
     basePath: config.basePath,
+    txStore: txStoreOf(config),
   })
   const { url: explorerUrl, grpcAddress: grpc, esploraUrl: esplora } = explorer
   const { electrumAddress: electrum, electrumTlsAddress: electrumTls } = explorer
@@ -72,6 +75,15 @@ export async function serve(context: ServiceContext): Promise<void> {
   await explorer.close()
   await Promise.all([db.close(), log.close()])
   if (refused !== undefined) throw refused
+}
+
+/** Returns the settings of the transaction store; undefined if it is off. */
+function txStoreOf(config: ServiceContext['config']): TxStoreSettings | undefined {
+  const { txStoreBytes: maxBytes, dataDir, logUrl, logLevel } = config
+  const { kafkaSsl, kafkaSaslMechanism, kafkaUsername, kafkaPassword } = config
+  if (maxBytes === 0) return undefined
+  const kafka = { kafkaSsl, kafkaSaslMechanism, kafkaUsername, kafkaPassword }
+  return { path: txStorePath(dataDir), maxBytes, settings: { dataDir, logUrl, logLevel, ...kafka } }
 }
 
 /** Returns the certificate of the Electrum protocol over TLS; undefined if there is none. */

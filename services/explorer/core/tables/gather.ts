@@ -17,6 +17,8 @@ export interface GatherOptions<V> {
    * @param signal aborts when no caller waits for any of them.
    */
   readonly load: (keys: readonly string[], signal: AbortSignal) => Promise<ReadonlyMap<string, V>>
+  /** Returns the value of a key if it needs no query, undefined otherwise. Not set: none. */
+  readonly near?: (key: string) => V | undefined
   /** The maximum number of concurrent batches. */
   readonly inFlight?: number
   /** The number of keys that must wait before a batch starts beside another batch: the overhead of small batches dominates. */
@@ -34,6 +36,8 @@ const KEYS = 256
 /** By default two batches are in flight: the database works on one while answers are made of the rows of the other batch. */
 const IN_FLIGHT = 2
 const LEAST = 64
+/** The number of keys up to which their values are read without a query, which holds up everything else. */
+const NEAR_KEYS = 64
 
 /** Lookups by key. */
 export interface Lookup<V> {
@@ -50,6 +54,7 @@ export interface Lookup<V> {
  */
 export class Gatherer<V> implements Lookup<V> {
   readonly #load: GatherOptions<V>['load']
+  readonly #near: GatherOptions<V>['near']
   readonly #inFlight: number
   readonly #least: number
   readonly #maxKeys: number
@@ -62,9 +67,10 @@ export class Gatherer<V> implements Lookup<V> {
   #scheduled = false
 
   constructor(options: GatherOptions<V>) {
-    const { load, inFlight = IN_FLIGHT, least = LEAST } = options
+    const { load, near, inFlight = IN_FLIGHT, least = LEAST } = options
     const { maxKeys = KEYS, maxWaiting = KEYS, begin = queueMicrotask } = options
     this.#load = load
+    this.#near = near
     this.#inFlight = inFlight
     this.#least = least
     this.#maxKeys = maxKeys
@@ -92,6 +98,10 @@ export class Gatherer<V> implements Lookup<V> {
 
   async get(key: string, signal?: CancelSignal): Promise<V | undefined> {
     signal?.throwIfAborted()
+    return this.#near?.(key) ?? this.#query(key, signal)
+  }
+
+  async #query(key: string, signal?: CancelSignal): Promise<V | undefined> {
     let cancel = (): void => undefined
     try {
       return await new Promise<V | undefined>((resolve, reject) => {
@@ -110,11 +120,13 @@ export class Gatherer<V> implements Lookup<V> {
   async getAll(keys: Iterable<string>, signal?: CancelSignal): Promise<Map<string, V>> {
     signal?.throwIfAborted()
     const values = new Map<string, V>()
+    const distinct = new Set(keys)
+    const near = distinct.size <= NEAR_KEYS ? this.#near : undefined
     const look = async (key: string): Promise<void> => {
-      const value = await this.get(key, signal)
+      const value = near?.(key) ?? (await this.#query(key, signal))
       if (value !== undefined) values.set(key, value)
     }
-    await Promise.all(Array.from(new Set(keys), look))
+    await Promise.all(Array.from(distinct, look))
     return values
   }
 

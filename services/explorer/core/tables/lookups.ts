@@ -53,7 +53,7 @@ export type ListRow = SelectedRow<typeof UNSPENT_LIST_COLUMNS>
  * The size of a part of a transaction, in bytes, up to which a lookup of many transactions contains it: the sum is then bounded.
  * Larger parts are read a few at a time, and only for answers that contain them.
  */
-const MAX_SMALL = 16 * 1024
+export const MAX_SMALL = 16 * 1024
 
 const { txid, height, block_tag, tx_index, is_dilithium, body, prevouts, witness } = TXS.columns
 const CONFIRMED_COLUMNS = { txid, height, block_tag, tx_index, is_dilithium } as const
@@ -230,6 +230,12 @@ export const LOOKUPS = {
 export type LookupName = keyof typeof LOOKUPS
 /** The value of a lookup for a key. */
 export type LookedUp<N extends LookupName> = (typeof LOOKUPS)[N] extends PointLookup<infer V> ? V : never
+
+/** Values that are at hand without the database. */
+export interface NearLookups {
+  /** Returns a function that returns the value of a key if it is at hand; undefined for lookups of which none is. */
+  of(name: LookupName): ((key: string) => unknown) | undefined
+}
 
 /** The lookups whose rows lead to keys of another lookup. Lookups of locations lead back to `blockTxs`, but are rare. */
 export const LEADS: Readonly<Partial<Record<LookupName, readonly LookupName[]>>> = {

@@ -17,6 +17,7 @@ import {
   type LookedUp,
   type LookupName,
   LOOKUPS,
+  type NearLookups,
   type OutputRow,
   PAGE_ROWS,
   type ReplacedWitness,
@@ -62,6 +63,8 @@ export class Tables {
     private db: QueryRunner,
     private readonly signal?: CancelSignal,
     whole?: Tables,
+    /** The rows that need no database. Not set: none. */
+    private readonly near: NearLookups | undefined = whole?.near,
   ) {
     this.#gatherers = whole === undefined ? this.#newGatherers() : whole.#gatherers
     this.#long = whole === undefined ? new LRUCache({ max: MAX_LONG_SCRIPTS }) : whole.#long
@@ -93,7 +96,16 @@ export class Tables {
   #newGatherers(how?: (name: LookupName) => Partial<GatherOptions<unknown>>): Gatherers {
     const gatherers = Object.entries(LOOKUPS).map(([name, { load, ...options }]) => {
       const loadUntil = (keys: readonly string[], signal: AbortSignal) => load(this.#until(signal), keys)
-      return [name, new Gatherer<unknown>({ load: loadUntil, ...options, ...how?.(name as LookupName) })]
+      const near = this.near?.of(name as LookupName)
+      return [
+        name,
+        new Gatherer<unknown>({
+          load: loadUntil,
+          ...(near && { near }),
+          ...options,
+          ...how?.(name as LookupName),
+        }),
+      ]
     })
     return Object.fromEntries(gatherers) as Gatherers
   }
