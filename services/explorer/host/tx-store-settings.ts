@@ -22,8 +22,6 @@ export interface TxStoreJob {
 }
 
 export interface TxStoreProgress {
-  /** The next position of topic `chain`. */
-  readonly next: number
   /** True if the store has all records of the log. */
   readonly isLevel: boolean
 }

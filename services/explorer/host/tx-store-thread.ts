@@ -9,7 +9,7 @@ import { createLogger } from '../../process/logger.js'
 import type { TxStoreJob, TxStoreProgress, TxStoreThreadData } from './tx-store-settings.js'
 
 /** Bytes and records that one batch reads. */
-const BATCH_BYTES = 4 * 2 ** 20
+const BATCH_BYTES = 2 ** 20
 const BATCH_RECORDS = 256
 
 const { path, settings } = workerData as TxStoreThreadData
@@ -26,7 +26,7 @@ answerJobs(async ({ chain, maxBytes }: TxStoreJob): Promise<TxStoreProgress> => 
     writer.write(records, networkNamed(chain))
     writer.shrink(maxBytes)
     next = (records.at(-1)?.position ?? next - 1) + 1
-    return { next, isLevel: next > (await log.last('chain')) }
+    return { isLevel: next > (await log.last('chain')) }
   } catch (error) {
     writer?.close()
     writer = next = undefined

@@ -4,14 +4,16 @@ import type { Logger } from '../../../pipelines/logger.js'
 import { holdFile } from '../../../pipelines/log/embedded/record-file.js'
 import { pause } from '../../../pipelines/pause.js'
 import { WorkerThread } from '../../../pipelines/worker-thread.js'
-import type { State } from '../core/state/state.js'
+import type { ChainState, State } from '../core/state/state.js'
 import type { NearRows } from '../core/tables/near-rows.js'
 import type { TxStoreJob, TxStoreProgress, TxStoreSettings, TxStoreThreadData } from './tx-store-settings.js'
 
 /** The pause between two attempts to become the writer, and after an error. */
 const RETRY_MS = 5_000
-/** The longest wait for a change of the chain. */
-const WAIT_MS = 5_000
+/** The maximum heap of the thread, in MB: a block takes some ten times its size. */
+const MAX_HEAP_MB = 256
+/** The time after which an idle thread ends. */
+const IDLE_MS = 10_000
 
 /** Returns the file of the transaction store in a folder. */
 export const txStorePath = (dataDir: string): string => join(dataDir, 'tx-store', 'txs.sqlite')
@@ -22,9 +24,6 @@ export const txStorePath = (dataDir: string): string => join(dataDir, 'tx-store'
  * moment to requests until the store is level with the log.
  */
 export class TxStoreFollower {
-  /** The next position of topic `chain`; -1 in a process that does not write the store. */
-  next = -1
-
   constructor(
     private readonly options: TxStoreSettings,
     private readonly parts: {
@@ -48,38 +47,47 @@ export class TxStoreFollower {
         logger.warn({ err: error }, 'cannot write the transaction store; the database answers instead')
       } finally {
         release?.()
-        this.next = -1
       }
       near.refresh()
       await pause(RETRY_MS, signal)
     }
   }
 
+  /** Writes while this process may, whenever there is a new head. A thread that is idle ends, which frees its memory. */
   async #write(signal: AbortSignal): Promise<void> {
+    const { state } = this.parts
+    const isLevel = (): boolean => state.ready && state.chain.view?.head.reached === true
+    while (!signal.aborted) {
+      if (!(await state.until(isLevel, undefined, signal))) return
+      const written = await this.#follow(signal)
+      await state.until(() => state.chain !== written, undefined, signal)
+    }
+  }
+
+  /** Writes until the store is level with the log and nothing has happened for a while. @returns the chain at that moment. */
+  async #follow(signal: AbortSignal): Promise<ChainState> {
     const { path, settings, maxBytes } = this.options
     const { state, near } = this.parts
-    const isLevel = (): boolean => state.ready && state.chain.view?.head.reached === true
-    while (!isLevel() && !signal.aborted) await state.until(isLevel, WAIT_MS, signal)
-    if (signal.aborted) return
     const workerData: TxStoreThreadData = { path, settings }
     const thread = new WorkerThread<TxStoreJob, TxStoreProgress>('services/explorer/host/tx-store-thread', {
       workerData,
+      resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB, maxYoungGenerationSizeMb: 4 },
     })
     const stop = (): void => void thread.close()
     signal.addEventListener('abort', stop)
     try {
-      while (!signal.aborted) {
-        const began = performance.now()
+      for (;;) {
         const { chain } = state
+        const began = performance.now()
         const progress = await thread.run({ chain: chain.network?.name ?? '', maxBytes })
-        this.next = progress.next
         near.refresh()
-        // Not for the event in the log, which would take further polling: most reads are of earlier blocks.
-        if (progress.isLevel) await state.until(() => state.chain !== chain, WAIT_MS, signal)
-        else await pause(performance.now() - began, signal)
+        // Not until the next event of the log, which would take further polling: most reads are of earlier blocks.
+        if (!progress.isLevel) await pause(performance.now() - began, signal)
+        else if (!(await state.until(() => state.chain !== chain, IDLE_MS, signal))) return chain
       }
     } catch (error) {
-      if (!signal.aborted) throw error
+      if (signal.aborted) return state.chain
+      throw error
     } finally {
       signal.removeEventListener('abort', stop)
       await thread.close()
