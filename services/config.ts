@@ -437,7 +437,15 @@ const SETTINGS = {
   explorerUrl: url(
     'EXPLORER_URL',
     ['http', 'https'],
-    'The public URL of the explorer, to which the documentation links, and with which its pages and feeds name themselves. Not set: links to `EXPLORER_PORT` at the host of each request, unless `SITE_URL` is set; previews of shared pages have no picture.',
+    'The public URL of the explorer, to which the documentation links, and with which its pages and feeds name themselves. Not set: the documentation links to the explorer only if `npm start` runs both and `SITE_URL` is not set; previews of shared pages have no picture.',
+  ),
+  siteName: optional(
+    { env: 'SITE_NAME', type: 'text' },
+    'The name of the documentation, in its bar and its titles. Not set: the title of its first page.',
+  ),
+  siteLogo: optionalPath(
+    'SITE_LOGO',
+    "The logo of the documentation: an SVG, PNG or WebP file. Not set: Headwater's, or none if `SITE_NAME` is set.",
   ),
   sourceUrl: url(
     'SOURCE_URL',

@@ -117,6 +117,20 @@ async function find(folder: string, path: string): Promise<Listed | undefined> {
   return inspect(root, join(root, path))
 }
 
+/**
+ * Returns the bytes of a file of the folder, such as a picture.
+ * @param path relative to the folder, with forward slashes.
+ * @returns undefined if there is no such file inside the folder, or if it is hidden or larger than a page may be.
+ */
+export async function readFileIn(folder: string, path: string): Promise<Buffer | undefined> {
+  try {
+    const listed = await find(folder, path)
+    return listed && bytesOf(listed)
+  } catch {
+    return undefined
+  }
+}
+
 async function readIncluded(folder: string, path: string): Promise<Included> {
   try {
     const listed = await find(folder, path)
@@ -134,14 +148,19 @@ async function readIncluded(folder: string, path: string): Promise<Included> {
  * than the file; other work is done between files.
  * @throws ContentError if it is not UTF-8 text or too large; a system error if it no longer exists.
  */
-function readListed({ path }: Listed): string {
+function readListed(listed: Listed): string {
+  return decode(bytesOf(listed))
+}
+
+/** Returns the bytes of a listed file. @throws as `readListed` does. */
+function bytesOf({ path }: Listed): Buffer {
   // The file may have been replaced since it was listed: O_NOFOLLOW does not follow a link, O_NONBLOCK does not wait for a pipe.
   const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   try {
     const stats = fstatSync(file)
     if (!stats.isFile()) throw new ContentError(1, 'it is not a file')
     if (stats.size > MAX_BYTES) throw new ContentError(1, `it is larger than ${String(MAX_BYTES)} bytes`)
-    return decode(readFileSync(file))
+    return readFileSync(file)
   } finally {
     closeSync(file)
   }

@@ -33,6 +33,8 @@ export interface Bar {
   /** The path of the first page. */
   readonly home: string
   readonly name: string
+  /** The picture before the name. Left out: Headwater's mark. */
+  readonly logo?: Html | undefined
   /** The text after the name. */
   readonly note?: string | undefined
   /** The part between the name and the search. */
@@ -43,11 +45,11 @@ export interface Bar {
 }
 
 /** Returns the bar at the top of all pages. */
-export const bar = ({ before, home, name, note, links, actions, words }: Bar): Html =>
+export const bar = ({ before, home, name, logo = icon('mark'), note, links, actions, words }: Bar): Html =>
   html`<header class="bar">
     ${before}
     <a class="brand" href="${home}"
-      >${icon('mark')}<span>${name}</span>${note === undefined ? undefined : html` <small>${note}</small>`}</a
+      >${logo}<span>${name}</span>${note === undefined ? undefined : html` <small>${note}</small>`}</a
     >
     ${links}
     <button class="find" type="button" aria-keyshortcuts="/ Control+K">

@@ -11,6 +11,7 @@ import { ExtractiveAnswerer } from './ask/extractive.js'
 import { healthOf } from './http/health.js'
 import { DocsMetrics } from './http/metrics.js'
 import { pageEndpoints } from './pages/page-api.js'
+import { pictureEndpoint } from './pages/picture.js'
 import { readerEndpoint } from './pages/reader.js'
 import { ask, chat, type QuestionParts } from './ask/questions.js'
 import { json, NO_STORE, text } from './http/reply.js'
@@ -36,7 +37,12 @@ export interface DocsOptions {
   readonly siteUrl?: string | undefined
   readonly sourceUrl?: string | undefined
   readonly explorerUrl?: string | undefined
+  /** The port of the explorer that `npm start` runs beside the documentation; 0 if there is none. */
   readonly explorerPort?: number | undefined
+  /** Not set: the title of the root page. */
+  readonly siteName?: string | undefined
+  /** Path of a picture. Not set: Headwater's mark, or none if `siteName` is set. */
+  readonly siteLogo?: string | undefined
   readonly agentApiKey?: string | undefined
   readonly trustedProxyHops?: number
   /** Not set: no limit, as for `chatLimit`. */
@@ -61,6 +67,7 @@ export interface Docs {
 /** Serves the content, whose pages appear as they are read. @throws PortTaken if another process listens on the port. */
 export async function startDocs(options: DocsOptions): Promise<Docs> {
   const { host, logger, contentDir, cacheFolder, scanEveryMs, trustedProxyHops: trustedHops = 0 } = options
+  const assets = await loadAssets(options.siteLogo)
   const content = watchContent(contentDir, { logger, scanEveryMs, cacheFolder })
   const retrieval = new Retrieval(options.retrievalAddress, logger)
   const metrics = new DocsMetrics({
@@ -85,10 +92,9 @@ export async function startDocs(options: DocsOptions): Promise<Docs> {
     chatLimit: limitOf('chat', options.chatLimit),
     agentKey: options.agentApiKey === undefined ? undefined : new Token(options.agentApiKey),
   }
-  const { siteUrl, sourceUrl, explorerUrl, explorerPort } = options
-  const site = new Site({ siteUrl, sourceUrl, trustedHops, explorerUrl, explorerPort })
+  const { siteUrl, sourceUrl, explorerUrl, explorerPort, siteName: name } = options
+  const site = new Site({ siteUrl, sourceUrl, trustedHops, explorerUrl, explorerPort, name })
   const pages = { content, cache: new Versioned(content), site }
-  const assets = await loadAssets()
   const bodies = new Bodies(logger)
   const endpoints: readonly Endpoint[] = [
     { pattern: '/api/ask', methods: { POST: whenRead(content, (incoming) => ask(questions, incoming)) } },
@@ -121,7 +127,14 @@ export async function startDocs(options: DocsOptions): Promise<Docs> {
       },
     },
     assetEndpoint(assets),
-    readerEndpoint({ ...pages, assets, bodies }),
+    pictureEndpoint(content, contentDir),
+    readerEndpoint({
+      ...pages,
+      assets,
+      bodies,
+      contentDir,
+      answersAre: options.answerer === undefined ? 'quoted' : 'generated',
+    }),
   ]
   if (content.isComplete) warnOfHidden(content, endpoints, logger)
   content.onChange(() => {

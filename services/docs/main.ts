@@ -1,3 +1,4 @@
+import { parseArgs } from 'node:util'
 import { draftsFolder } from '../../pipelines/content/cache/draft-cache.js'
 import { loadConfig, type Config } from '../config.js'
 import { runCommand, runService, untilAborted } from '../process/lifecycle.js'
@@ -7,7 +8,14 @@ import type { Answerer } from './ask/answerer.js'
 import { checkContent } from './check.js'
 import { startDocs } from './docs.js'
 
-if (process.argv.includes('--check')) await runCommand('docs', check, () => 2)
+const { values: options } = parseArgs({
+  options: {
+    check: { type: 'boolean' },
+    // Passed by `npm start`, which runs an explorer too.
+    'explorer-port': { type: 'string' },
+  },
+})
+if (options.check === true) await runCommand('docs', check, () => 2)
 
 await runService('docs', async ({ config, logger, signal }) => {
   const isLimited = config.rateLimitPerMinute > 0
@@ -24,7 +32,9 @@ await runService('docs', async ({ config, logger, signal }) => {
     siteUrl: config.siteUrl,
     sourceUrl: config.sourceUrl,
     explorerUrl: config.explorerUrl,
-    explorerPort: config.explorerPort,
+    explorerPort: Number(options['explorer-port'] ?? 0),
+    siteName: config.siteName,
+    siteLogo: config.siteLogo,
     agentApiKey: config.agentApiKey,
     trustedProxyHops: config.trustedProxyHops,
     askLimit: isLimited ? { most: config.askRateLimit, windowMs: config.askRateWindowMs } : undefined,

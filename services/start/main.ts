@@ -147,6 +147,6 @@ function plan(
     service('explorer'),
     ...(config.webhooksFile === undefined ? [] : [service('webhooks')]),
     service('retrieval'),
-    service('docs', [], SERVICE_STOP_MS, DOCS_MEMORY),
+    service('docs', ['--explorer-port', ports.explorer.EXPLORER_PORT], SERVICE_STOP_MS, DOCS_MEMORY),
   ]
 }

@@ -21,7 +21,7 @@ function brokenLinks({ file, source }: (typeof pages)[number]): string[] {
     if (/^https?:/.test(link)) return []
     const [path = '', anchor] = link.split('#')
     const target = path === '' ? file : posix.join(posix.dirname(file), path)
-    if (target.endsWith('.png'))
+    if (/\.(?:png|svg)$/.test(target))
       return existsSync(join(ROOT, 'content', target)) ? [] : [`${file}: ${link} names no image`]
     const page = byFile.get(target)
     if (page === undefined) return [`${file}: ${link} names no page`]

@@ -1,3 +1,7 @@
+import { readFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startBareDocs, type BareDocs } from '../services/docs/bare-docs.js'
@@ -9,6 +13,7 @@ if (CHROMIUM === undefined)
     '\n!!! No Chromium here: the pages are NOT tested in a browser. Install it, or name it by CHROMIUM.\n',
   )
 
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const LONG_WORD = 'experimental_createProviderRegistryWithDefaultSettingsAndMore'
 
 const PARTS = `---
@@ -38,6 +43,10 @@ let two
 \`\`\`
 `
 
+/** A picture that is as dark as the theme. */
+const FLOW =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 30"><style>rect{fill:#fff}@media (prefers-color-scheme:dark){rect{fill:#000}}</style><rect width="40" height="30"/></svg>'
+
 describe.skipIf(CHROMIUM === undefined)('the pages in Chromium', () => {
   let docs: BareDocs
   let browser: Browser
@@ -48,14 +57,17 @@ describe.skipIf(CHROMIUM === undefined)('the pages in Chromium', () => {
       { length: 30 },
       (_, index) => `## Part ${index}\n\n${'Words. '.repeat(80)}\n`,
     ).join('\n')
+    const code = '## Installing the work\n\n```sh\nnpm start\n```\n'
     docs = await startBareDocs(
       { sourceUrl: 'https://example.org/content/' },
       {
-        'index.md': '---\ntitle: Home\n---\n\nWelcome.\n\n![far](https://evil.example/x.png)\n',
+        'index.md':
+          '---\ntitle: Home\ndescription: What it is.\n---\n\n![How it flows](flow.svg)\n\n[Begin](guide/start.md)\n\nWelcome.\n\n![far](https://evil.example/x.png)\n',
         'parts.mdx': PARTS,
-        'guide/start.md': `---\ntitle: Getting started\n---\n\n${long}`,
+        'guide/start.md': `---\ntitle: Getting started\n---\n\n${long}\n${code}`,
       },
     )
+    await writeFile(join(docs.folder, 'flow.svg'), FLOW)
     docs.worker.passages = [passage()]
     browser = await chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox'] })
   })
@@ -86,6 +98,21 @@ describe.skipIf(CHROMIUM === undefined)('the pages in Chromium', () => {
   async function done(page: Page): Promise<void> {
     expect(errors).toEqual([])
     await page.context().close()
+  }
+
+  /** Returns the brightness of a pixel in the middle of the picture of the front page, as it is shown: 0 to 255. */
+  async function brightness(page: Page): Promise<number> {
+    const picture = (await page.locator('.hero img').screenshot()).toString('base64')
+    const blank = await browser.newPage()
+    const shade = await blank.evaluate<number>(`(async () => {
+      const picture = await (await fetch('data:image/png;base64,${picture}')).blob()
+      const bitmap = await createImageBitmap(picture)
+      const context = new OffscreenCanvas(bitmap.width, bitmap.height).getContext('2d')
+      context.drawImage(bitmap, 0, 0)
+      return context.getImageData(bitmap.width / 2, bitmap.height / 2, 1, 1).data[0]
+    })()`)
+    await blank.close()
+    return shade
   }
 
   const background = (page: Page) => page.evaluate<string>('getComputedStyle(document.body).backgroundColor')
@@ -170,7 +197,7 @@ describe.skipIf(CHROMIUM === undefined)('the pages in Chromium', () => {
     expect(await page.locator('.mine').textContent()).toBe('How do I start <b>it</b>?')
     expect(await page.locator('.theirs code').textContent()).toBe('npm start')
     await page.click('.sources a')
-    await page.waitForURL(`${docs.url}/guide/start`)
+    await page.waitForURL(`${docs.url}/guide/start#first`)
     await done(page)
   })
 
@@ -184,8 +211,9 @@ describe.skipIf(CHROMIUM === undefined)('the pages in Chromium', () => {
     expect(await panel.nth(1).isVisible()).toBe(true)
     await page.getByText('More of it').click()
     expect(await page.getByText('Hidden words').isVisible()).toBe(true)
-    expect(await page.locator('figcaption').textContent()).toBe('a.ts')
-    expect(await page.locator('.copies').count()).toBe(0)
+    expect(await page.locator('figcaption .title').textContent()).toBe('a.ts')
+    expect(await page.locator('figcaption .language').isVisible()).toBe(true)
+    expect(await page.locator('.code button').isVisible()).toBe(false)
     await done(page)
   })
 
@@ -195,9 +223,10 @@ describe.skipIf(CHROMIUM === undefined)('the pages in Chromium', () => {
       permissions: ['clipboard-read', 'clipboard-write'],
     })
     expect(await page.locator('#in-the-second').isVisible()).toBe(true)
-    await page.locator('.code').hover()
-    await page.locator('.code button').click()
-    await page.locator('.code button[aria-label=Copied]').waitFor()
+    expect(await page.locator('.code button').textContent()).toBe('Copy')
+    await page.locator('.code button').focus()
+    await page.keyboard.press('Enter')
+    await page.getByText('Copied', { exact: true }).waitFor()
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe('let one\nlet two')
     await done(page)
   })
@@ -217,6 +246,94 @@ describe.skipIf(CHROMIUM === undefined)('the pages in Chromium', () => {
       .evaluate((element) => element.clientHeight)
     expect(lines).toBe(one)
     await done(page)
+  })
+
+  it('have a picture on the front page that is dark in the dark theme, whatever the system is', async () => {
+    const page = await open('/')
+    expect(await page.locator('.hero img').getAttribute('alt')).toBe('How it flows')
+    expect(await page.evaluate('document.querySelector(".hero img").naturalWidth > 0')).toBe(true)
+    const light = await brightness(page)
+    await page.click('.bar .theme')
+    expect(light - (await brightness(page))).toBeGreaterThan(100)
+    await done(page)
+  })
+
+  it('begin the assistant with questions that the pages answer; the answer keeps its question in view and says what it quotes', async () => {
+    docs.worker.passages = [
+      passage({ markdown: 'Long. '.repeat(900) }),
+      passage({ pageUrl: '/parts', headingId: '' }),
+    ]
+    const page = await open('/guide/start')
+    await page.click('.bar .ask')
+    expect(await page.locator('.hint p').textContent()).toMatch(/^Answers quote these pages word for word/)
+    await page.keyboard.press('Shift+Tab')
+    await page.locator('.hint button', { hasText: 'How do I install the work?' }).focus()
+    await page.keyboard.press('Enter')
+    await page.locator('.sources a').nth(1).waitFor()
+    expect(await page.locator('.mine').textContent()).toBe('How do I install the work?')
+    const inView =
+      "(() => { const log = document.querySelector('.messages').getBoundingClientRect(); const mine = document.querySelector('.mine').getBoundingClientRect(); return mine.top >= log.top && mine.bottom <= log.bottom })()"
+    expect(await page.evaluate(inView)).toBe(true)
+    expect(await page.locator('.theirs p', { hasText: 'Quoted from' }).first().textContent()).toBe(
+      'Quoted from Getting started › First steps [1]:',
+    )
+    const links = await page
+      .locator('.theirs :is(strong a, .cite)')
+      .evaluateAll((all) => all.map((one) => one.getAttribute('href')))
+    expect(links).toEqual(['/guide/start#first', '/guide/start#first', '/parts', '/parts'])
+    await page.click('.again')
+    expect(await page.locator('.hint button').first().isVisible()).toBe(true)
+    docs.worker.passages = [passage()]
+    await done(page)
+  })
+
+  it('show the whole name on a phone, with the link to the explorer in the list of pages', async () => {
+    const own = await startBareDocs(
+      { explorerUrl: 'https://explorer.example/' },
+      { 'index.md': '# Headwater\n' },
+    )
+    const phone = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true }
+    const page = await (await browser.newContext(phone)).newPage()
+    await page.goto(own.url)
+    const isWhole =
+      "(() => { const { scrollWidth, clientWidth } = document.querySelector('.brand span'); return scrollWidth <= clientWidth })()"
+    expect(await page.evaluate(isWhole)).toBe(true)
+    expect(await page.locator('.bar .site').isVisible()).toBe(false)
+    await page.tap('.bar .menu')
+    expect(await page.locator('.pages .site').isVisible()).toBe(true)
+    await page.context().close()
+    await own.close()
+  })
+
+  it('show code wider than text on a wide screen', async () => {
+    const page = await open('/guide/start', { viewport: { width: 1600, height: 900 } })
+    const widthOf = (selector: string) =>
+      page
+        .locator(selector)
+        .first()
+        .evaluate((element) => element.clientWidth)
+    expect(await widthOf('.prose > .code')).toBeGreaterThan(1.15 * (await widthOf('.prose > p')))
+    await done(page)
+  })
+
+  it('are small, and have no serious finding of axe on a phone and a desk, in either theme', async () => {
+    for (const path of ['/', '/parts', '/guide/start', '/nowhere'])
+      for (const width of [390, 1280]) {
+        const page = await open(path, { viewport: { width, height: 844 }, reducedMotion: 'reduce' })
+        if (path === '/nowhere') errors.length = 0
+        expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBe(width)
+        await page.click('.bar .ask')
+        await page.locator('.hint button, textarea').first().waitFor()
+        await page.evaluate(AXE)
+        for (const colorScheme of ['light', 'dark'] as const) {
+          await page.emulateMedia({ colorScheme })
+          const findings = await page.evaluate<string[]>(
+            "axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations.filter(({ impact }) => impact === 'serious' || impact === 'critical').map(({ id, nodes }) => id + ': ' + nodes[0].html))",
+          )
+          expect(findings, `${path} ${String(width)} ${colorScheme}`).toEqual([])
+        }
+        await done(page)
+      }
   })
 
   it('highlight the current heading in the contents', async () => {

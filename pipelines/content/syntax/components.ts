@@ -9,6 +9,7 @@ import { includeLines, type IncludeLine } from './conventions.js'
 import { elements, htmlBlock, sourceOf } from './html-elements.js'
 import { INLINE, isShown, isWords, words, wrapped, type Converter } from './inline.js'
 import { calloutOf, CODE_BLOCK, FIELD, GENERIC_CALLOUT, kindOf, LABEL, partOf, SILENT } from './kinds.js'
+import { fileTree } from './file-tree.js'
 import { literalOf, type Jsx, type Literal } from './literals.js'
 import { isScalar, Values } from './values.js'
 
@@ -261,7 +262,7 @@ class Conversion implements Converter {
       return this.#context.include({ kind: 'include', target: snippetPath(file) }, lineOf(node))
     const isComponent = /^[A-Z]/.test(name)
     const kind = isComponent ? kindOf(name) : undefined
-    const children = this.#childrenOf(node, name, all)
+    const children = (kind === 'tree' ? fileTree(node) : undefined) ?? this.#childrenOf(node, name, all)
     const isAlone = children.length === 0
     const items = all.get('items')
     const labels =

@@ -3,7 +3,16 @@ import type { BlockContent, Node, PhrasingContent, Root, RootContent } from 'mda
 /**
  * Parts of a page with a design of their own. A group (tabs, cards, steps) contains containers of the singular kind.
  */
-export type ContainerKind = 'callout' | 'details' | 'tabs' | 'tab' | 'cards' | 'card' | 'steps' | 'step'
+export type ContainerKind =
+  | 'callout'
+  | 'details'
+  | 'tabs'
+  | 'tab'
+  | 'cards'
+  | 'card'
+  | 'steps'
+  | 'step'
+  | 'tree'
 
 /** A part of a page that other sites show by a component, a container or an alert. */
 export interface Container extends Node {

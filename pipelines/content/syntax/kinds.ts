@@ -8,6 +8,7 @@ const KINDS: readonly (readonly [ContainerKind, RegExp])[] = [
   ['card', /Card$/],
   ['steps', /^(?:Steps|Stepper)$/],
   ['step', /^Step$/],
+  ['tree', /^(?:FileTree|Files)$/],
   [
     'details',
     /^(?:Accordion|AccordionItem|Details|Expandable|Collapse|Collapsible|Disclosure|Spoiler|Toggle)$/,

@@ -7,6 +7,8 @@ export interface Source {
   readonly title: string
   /** URL path. */
   readonly url: string
+  /** URL path and fragment of its best section. */
+  readonly section: string
 }
 
 export interface Quotable {
@@ -14,6 +16,8 @@ export interface Quotable {
   readonly source: number
   /** Headings above it, outermost first, without the page's title. */
   readonly headings: readonly string[]
+  /** URL path and fragment of its section. */
+  readonly url: string
   readonly markdown: string
   /** True if it answers the question by itself. */
   readonly answers: boolean
@@ -83,13 +87,15 @@ function numbered(passages: readonly Passage[]): Pick<Evidence, 'sources' | 'pas
   const quotable: Quotable[] = []
   let length = 0
   for (const passage of passages) {
-    const { pageUrl, pageTitle, headingPath, markdown } = passage
+    const { pageUrl, pageTitle, headingId, headingPath, markdown } = passage
     length += markdown.length
     if (length > MAX_TEXT && quotable.length > 0) break
-    const number = numbers.get(pageUrl) ?? sources.push({ title: pageTitle, url: pageUrl })
+    const url = headingId === '' ? pageUrl : `${pageUrl}#${encodeURI(headingId)}`
+    const number = numbers.get(pageUrl) ?? sources.push({ title: pageTitle, url: pageUrl, section: url })
     numbers.set(pageUrl, number)
     const text = markdown.slice(0, MAX_TEXT)
-    quotable.push({ source: number, headings: headingPath, markdown: text, answers: answers(passage) })
+    const fits = answers(passage)
+    quotable.push({ source: number, headings: headingPath, url, markdown: text, answers: fits })
   }
   return { sources, passages: quotable }
 }

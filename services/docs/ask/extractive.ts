@@ -39,8 +39,13 @@ const quotedOf = ({ strength, passages }: Evidence): readonly Quotable[] =>
     ? passages.slice(0, MAX_QUOTES).filter(({ answers }, rank) => answers || rank === 0)
     : []
 
-function quote({ source, headings, markdown }: Quotable, { sources }: Evidence, question: string): string {
-  const place = [sources[source - 1]?.title ?? '', ...headings].join(' › ')
+function quote(
+  { source, headings, url, markdown }: Quotable,
+  { sources }: Evidence,
+  question: string,
+): string {
+  const place = [sources[source - 1]?.title ?? '', ...headings].join(' › ').replace(/[[\]\\]/g, '\\$&')
+  const link = url.replace(/[()]/g, (sign) => (sign === '(' ? '%28' : '%29'))
   const lines = excerpt(markdown, question).split('\n')
-  return `**${place}** [${String(source)}]\n\n${lines.map((line) => `> ${line}`.trimEnd()).join('\n')}`
+  return `Quoted from **[${place}](${link})** [${String(source)}]:\n\n${lines.map((line) => `> ${line}`.trimEnd()).join('\n')}`
 }

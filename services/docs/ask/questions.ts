@@ -29,7 +29,8 @@ export async function ask(
   refuseOtherSites(incoming)
   const question = questionOf(await readJson(incoming, MAX_BYTES))
   const { answer, sources, evidence } = await assistant.ask(question, incoming.disconnected)
-  return json({ answer, sources, question }, { ...NO_STORE, ...lexicalHeader(evidence.ranking) })
+  const pages = sources.map(({ title, url }) => ({ title, url }))
+  return json({ answer, sources: pages, question }, { ...NO_STORE, ...lexicalHeader(evidence.ranking) })
 }
 
 /** Handles `POST /api/chat`: a conversation; the answer streams in the AI SDK's UI message protocol, version 1. */
@@ -51,7 +52,7 @@ function messageStream({ sources, text }: Streamed): ReturnType<typeof createUIM
     execute: async ({ writer }) => {
       writer.write({ type: 'start' })
       writer.write({ type: 'start-step' })
-      sources.forEach(({ url, title }, index) => {
+      sources.forEach(({ section: url, title }, index) => {
         writer.write({ type: 'source-url', sourceId: String(index + 1), url, title })
       })
       writer.write({ type: 'text-start', id })

@@ -26,6 +26,7 @@ export function startChat(panel, button) {
   const clear = () => {
     request.abort()
     messages = []
+    hint.hidden = false
     log.replaceChildren(hint)
     input.focus()
   }
@@ -36,17 +37,19 @@ export function startChat(panel, button) {
     const { signal } = request
     // The server accepts twenty messages; the oldest are dropped in pairs, so that the user's stays first.
     messages = [...messages, { role: 'user', parts: [{ type: 'text', text }] }].slice(-MAX_MESSAGES + 1)
-    log.append(block('mine', text))
+    const question = block('mine', text)
     const answer = block('theirs waiting', '')
-    log.append(answer)
-    answer.scrollIntoView({ block: 'end' })
+    hint.hidden = true
+    log.append(question, answer)
+    const keepInView = follow(log, question)
+    keepInView()
     send.disabled = true
     try {
-      const full = await stream(messages, signal, (soFar, sources) => {
+      const full = await stream(messages, signal, (soFar, sources, isWhole) => {
         answer.classList.remove('waiting')
-        showMarkdown(answer, soFar)
-        if (sources.length > 0) answer.append(sourceList(sources))
-        log.scrollTop = log.scrollHeight
+        showMarkdown(answer, soFar, sources)
+        if (isWhole && sources.length > 0) answer.append(sourceList(sources))
+        keepInView()
       })
       messages.push({ role: 'assistant', parts: [{ type: 'text', text: full }] })
     } catch (error) {
@@ -75,7 +78,22 @@ export function startChat(panel, button) {
     input.value = ''
     void ask(text)
   })
+  hint.addEventListener('click', ({ target }) => {
+    if (target.tagName !== 'BUTTON') return
+    void ask(target.textContent)
+    input.focus()
+  })
   return { close }
+}
+
+/** Returns a function that scrolls a question to the top, so that its answer begins below it; not after the reader has scrolled. */
+function follow(log, question) {
+  let at
+  return () => {
+    if (at !== undefined && Math.abs(log.scrollTop - at) > 1) return
+    log.scrollTop = question.offsetTop - log.offsetTop - 12
+    at = log.scrollTop
+  }
 }
 
 /** Posts the conversation and passes on each part of the answer. Resolves with the complete answer. */
@@ -93,8 +111,7 @@ async function stream(messages, signal, onText) {
     if (event.type === 'source-url') sources.push(event)
     if (event.type === 'text-delta') text += event.delta
     if (event.type === 'error') throw new Error(event.errorText)
-    if (event.type === 'text-delta' || event.type === 'finish')
-      onText(text, event.type === 'finish' ? sources : [])
+    if (event.type === 'text-delta' || event.type === 'finish') onText(text, sources, event.type === 'finish')
   }
   return text
 }

@@ -71,33 +71,22 @@ function startContents() {
   mark()
 }
 
-/** Adds a button to each code block that copies it. */
+/** Makes the buttons of code blocks copy their code. */
 function startCode() {
-  for (const pre of document.querySelectorAll('.prose pre')) {
-    const frame = document.createElement('div')
-    frame.className = 'copies'
-    const button = document.createElement('button')
-    button.type = 'button'
-    button.setAttribute('aria-label', 'Copy this code')
-    button.textContent = '⧉'
+  for (const button of document.querySelectorAll('.code button')) {
+    const label = button.firstElementChild
     let timer
     button.addEventListener('click', async () => {
-      let isCopied = true
+      const code = button.closest('.code').querySelector('pre').textContent.replace(/\n$/, '')
       try {
-        await navigator.clipboard.writeText(pre.textContent.replace(/\n$/, ''))
+        await navigator.clipboard.writeText(code)
+        label.textContent = 'Copied'
       } catch {
-        isCopied = false
+        label.textContent = 'Copying failed'
       }
-      button.textContent = isCopied ? '✓' : '✗'
-      button.setAttribute('aria-label', isCopied ? 'Copied' : 'Copying failed')
       clearTimeout(timer)
-      timer = setTimeout(() => {
-        button.textContent = '⧉'
-        button.setAttribute('aria-label', 'Copy this code')
-      }, 2000)
+      timer = setTimeout(() => (label.textContent = 'Copy'), 2000)
     })
-    pre.replaceWith(frame)
-    frame.append(pre, button)
   }
 }
 

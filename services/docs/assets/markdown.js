@@ -1,5 +1,9 @@
+/** The URLs of the sources of the answer, of which `[1]` cites the first. */
+let cited = []
+
 /** Renders the Markdown of answers. Elements are created one by one: no text is ever parsed as HTML. */
-export function showMarkdown(element, text) {
+export function showMarkdown(element, text, sources) {
+  cited = sources.map(({ url }) => url)
   element.replaceChildren(...blocks(text.split('\n')))
 }
 
@@ -54,7 +58,7 @@ function items(name, lines, pattern) {
   return make(name, ...take(lines, pattern).map((line) => make('li', ...inline(line.replace(pattern, '')))))
 }
 
-const INLINE = /(\[[^\]]+\]\([^)\s]*\)|`[^`]+`|\*\*[^*]+\*\*|\*[^*\s][^*]*\*)/
+const INLINE = /(\[(?:\\.|[^\]\\])+\]\([^)\s]*\)|\[\d{1,2}\]|`[^`]+`|\*\*[^*]+\*\*|\*[^*\s][^*]*\*)/
 
 function inline(text) {
   return text.split(INLINE).map((part, index) => {
@@ -62,12 +66,25 @@ function inline(text) {
     if (part.startsWith('`')) return make('code', part.slice(1, -1))
     if (part.startsWith('**')) return make('strong', ...inline(part.slice(2, -2)))
     if (part.startsWith('*')) return make('em', part.slice(1, -1))
-    const [, label, url] = /^\[([^\]]+)\]\((.*)\)$/.exec(part)
+    const [, number] = /^\[(\d+)\]$/.exec(part) ?? []
+    if (number !== undefined) return citation(part, cited[number - 1])
+    const [, label, url] = /^\[(.+)\]\((.*)\)$/.exec(part)
     // Relative links of a page would resolve differently here, and other schemes must not be opened.
-    if (!/^(https?:\/\/|\/|#)/.test(url)) return make('span', ...inline(label))
-    const link = make('a', ...inline(label))
+    if (!/^(https?:\/\/|\/|#)/.test(url)) return make('span', ...inline(unescaped(label)))
+    const link = make('a', ...inline(unescaped(label)))
     link.href = url
     link.rel = 'noopener noreferrer'
     return link
   })
+}
+
+const unescaped = (label) => label.replace(/\\([[\]\\])/g, '$1')
+
+/** Returns the number of a source as a link to its section. */
+function citation(text, url) {
+  if (url === undefined) return text
+  const link = make('a', text)
+  link.className = 'cite'
+  link.href = url
+  return link
 }

@@ -13,17 +13,21 @@ export interface SiteOptions {
   readonly trustedHops: number
   /** Value of EXPLORER_URL. */
   readonly explorerUrl?: string | undefined
-  /** The port of the explorer on this machine; 0 if it is not known. */
+  /** The port of an explorer on this machine; 0 if there is none. */
   readonly explorerPort?: number | undefined
+  /** Value of SITE_NAME. */
+  readonly name?: string | undefined
 }
 
 /** The public address of the documentation. */
 export class Site {
   readonly #options: SiteOptions
   readonly sourceUrl: string | undefined
+  readonly name: string | undefined
 
   constructor(options: SiteOptions) {
     this.#options = options
+    this.name = options.name
     this.sourceUrl = options.sourceUrl?.replace(/\/+$/, '')
   }
 

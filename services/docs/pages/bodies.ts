@@ -31,9 +31,9 @@ export class Bodies {
   }
 
   async #render(page: Page): Promise<Html> {
-    const { file, markdown, marked, title, toc } = page
+    const { file, url, markdown, marked, title, toc } = page
     try {
-      return new Html(await this.#thread.run({ markdown, marked, title, toc }))
+      return new Html(await this.#thread.run({ file, url, markdown, marked, title, toc }))
     } catch (error) {
       if (!(error instanceof ContentTooLarge)) throw error
       this.#logger.warn({ code: error.code, file }, `shown as plain Markdown: ${error.message}`)

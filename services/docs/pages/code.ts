@@ -2,8 +2,9 @@ import type { Element, ElementContent } from 'hast'
 import type { Code } from 'mdast'
 import { common, createLowlight } from 'lowlight'
 import { codeTitle } from '../../../pipelines/content/syntax/components.js'
+import { astro, mdx } from './grammars.js'
 
-const lowlight = createLowlight(common)
+const lowlight = createLowlight({ ...common, astro, mdx })
 /** The maximum length of a code block that is highlighted, in characters: colours take about 200 bytes per word. */
 const MAX_HIGHLIGHTED = 32 * 1024
 /** Lines to mark: `{1,3-5}`, `highlight="7"`, `highlight={"2-3"}`. */
@@ -20,7 +21,10 @@ export function keepMeta(code: Code): void {
   code.data = { ...code.data, hProperties }
 }
 
-/** Highlights the code of a `pre` element, marks its lines, and returns it, with its title above it if it has one. */
+/**
+ * Highlights the code of a `pre` element, marks its lines, and returns its figure: a bar with the title or the language and a button
+ * that copies the code, and the code. Code without a language has no bar of its own, only the button.
+ */
 export function decoratedCode(pre: Element): Element {
   pre.properties['tabIndex'] = 0
   const [code] = pre.children
@@ -35,15 +39,36 @@ export function decoratedCode(pre: Element): Element {
       code.children = lowlight.highlight(language, text.value).children as ElementContent[]
     if (typeof dataLines === 'string') code.children = markLines(code.children, dataLines)
   }
-  if (typeof dataTitle !== 'string') return pre
-  const title: Element = {
-    type: 'element',
-    tagName: 'figcaption',
-    properties: {},
-    children: [{ type: 'text', value: dataTitle }],
-  }
-  return { type: 'element', tagName: 'figure', properties: { className: ['code'] }, children: [title, pre] }
+  return framed(pre, typeof dataTitle === 'string' ? dataTitle : undefined, language)
 }
+
+/** Languages that are none: the bar does not name them. */
+const UNNAMED = new Set(['', 'text', 'txt', 'plaintext', 'plain', 'none'])
+
+function framed(pre: Element, title: string | undefined, language: string): Element {
+  const named = (className: string, value: string): Element =>
+    element('span', { className: [className] }, [{ type: 'text', value }])
+  const bar = element('figcaption', {}, [
+    ...(title === undefined ? [] : [named('title', title)]),
+    ...(UNNAMED.has(language) ? [] : [named('language', language)]),
+    element('button', { type: 'button' }, [
+      element('span', { role: 'status' }, [{ type: 'text', value: 'Copy' }]),
+    ]),
+  ])
+  const isBare = title === undefined && UNNAMED.has(language)
+  return element('figure', { className: isBare ? ['code', 'bare'] : ['code'] }, [bar, pre])
+}
+
+const element = (
+  tagName: string,
+  properties: Element['properties'],
+  children: ElementContent[],
+): Element => ({
+  type: 'element',
+  tagName,
+  properties,
+  children,
+})
 
 /** Wraps the named lines of code in elements. @param ranges such as `1,3-5`. */
 function markLines(nodes: readonly ElementContent[], ranges: string): ElementContent[] {

@@ -3,8 +3,11 @@ import type { Assets } from '../http/assets.js'
 import { bar, ENGLISH, searchDialog } from '../../design/bar.js'
 import { html, type Html, scripts } from '../../design/html.js'
 import { icon } from '../../design/icons.js'
+import { heroOf } from './hero.js'
 import { navigation } from './navigation.js'
 import { markdownUrl } from './page-api.js'
+import type { Picture } from './picture.js'
+import { suggestedQuestions } from './suggestions.js'
 import { isTitled } from './titled.js'
 
 /** The data that all pages of the site share. */
@@ -13,10 +16,16 @@ export interface Frame {
   readonly assets: Assets
   /** Scheme and host, as the reader sees them. */
   readonly base: string
+  /** Value of SITE_NAME. */
+  readonly name: string | undefined
   readonly sourceUrl: string | undefined
   /** The address of the explorer, as the reader reaches it; undefined if it is not known. */
   readonly explorerUrl: string | undefined
+  readonly answersAre: AnswersAre
 }
+
+/** The way in which answers are made: quotes of the pages, or text of a language model. */
+export type AnswersAre = 'quoted' | 'generated'
 
 /** The URL of the search results, without the query. */
 const SEARCH = '/api/search?limit=30&query='
@@ -26,62 +35,142 @@ export interface Shown {
   readonly page?: Page
   readonly title: string
   readonly body: Html
+  /** The picture of the root page. */
+  readonly picture?: Picture | undefined
 }
 
 /** Returns a complete HTML document. Ids of the layout start with a colon, which ids of headings never do. */
-export function layout(frame: Frame, { page, title, body }: Shown): string {
-  const about = page?.description ?? undefined
-  const { pages, assets, base } = frame
-  const site = pages.find(({ url }) => url === '/')?.title ?? 'Documentation'
+export function layout(frame: Frame, shown: Shown): string {
+  const { page, title } = shown
+  const { pages, assets } = frame
+  const site = frame.name ?? pages.find(({ url }) => url === '/')?.title ?? 'Documentation'
+  const isFront = page?.url === '/'
   const document = html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title === site ? title : `${title} · ${site}`}</title>
-${about === undefined ? undefined : html`<meta name="description" content="${about}" />`}
-<meta name="color-scheme" content="light dark">
-${
-  page === undefined
-    ? html`<meta name="robots" content="noindex" />`
-    : html`<link rel="canonical" href="${base}${page.url}" />
-        <link rel="alternate" type="text/markdown" href="${markdownUrl(page)}" />`
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>${title === site ? title : `${title} · ${site}`}</title>
+        ${head(frame, shown, site)}
+        <meta name="color-scheme" content="light dark" />
+        ${iconOf(frame)}
+        <link rel="stylesheet" href="${assets.url('design.css')}" />
+        <link rel="stylesheet" href="${assets.url('docs.css')}" />
+        ${scripts(assets.url('theme.js'), assets.url('docs.js'))}
+      </head>
+      <body>
+        <a class="skip" href="#:content">Skip to the content</a>
+        ${bar({
+          before: menu(),
+          home: '/',
+          name: site,
+          logo: logoOf(frame),
+          links: explorerLink(frame),
+          actions: askButton(),
+          words: ENGLISH,
+        })}
+        ${isFront ? front(frame, shown) : inner(frame, shown)} ${searchDialog(SEARCH, ENGLISH)}
+        ${chatPanel(frame, page)}
+      </body>
+    </html> `
+  return document.text
 }
-<link rel="icon" href="${assets.url('icon.svg')}" type="image/svg+xml">
-<link rel="stylesheet" href="${assets.url('design.css')}">
-<link rel="stylesheet" href="${assets.url('docs.css')}">
-${scripts(assets.url('theme.js'), assets.url('docs.js'))}
-</head>
-<body>
-<a class="skip" href="#:content">Skip to the content</a>
-${bar({ before: menu(), home: '/', name: site, links: explorerLink(frame), actions: askButton(), words: ENGLISH })}
-<div class="frame">
-<nav class="pages" id=":pages" aria-label="Pages">${navigation(pages, page)}</nav>
+
+/** Returns the list of pages. On phones it also has the link to the explorer, for which their bar has no room. */
+const listOfPages = (frame: Frame, page: Page | undefined): Html =>
+  html`<nav class="pages" id=":pages" aria-label="Pages">
+    ${navigation(frame.pages, page)}${explorerLink(frame)}
+  </nav>`
+
+/** Returns the frame of a page: the list of pages, the page, and its contents. */
+function inner(frame: Frame, { page, title, body }: Shown): Html {
+  const { pages } = frame
+  const id = titleId(page)
+  return html`<div class="frame">
+${listOfPages(frame, page)}
 <main id=":content" tabindex="-1">
 <article>
 ${page === undefined ? undefined : crumbs(page)}
-<h1${titleId(page)}>${title}</h1>
-${about === undefined ? undefined : html`<p class="lead">${about}</p>`}
+<h1${id === undefined ? undefined : html` id="${id}"`}>${title}</h1>
+${lead(page)}
 ${page === undefined ? undefined : actions(page, frame)}
 <div class="prose">${body}</div>
 </article>
 ${page === undefined ? undefined : neighbours(page, pages)}
 </main>
 ${page === undefined ? undefined : contents(page)}
-</div>
-${searchDialog(SEARCH, ENGLISH)}
-${chatPanel()}
-</body>
-</html>
-`
-  return document.text
+</div>`
+}
+
+/** Returns the frame of the root page, whose title, first links and picture stand above it at full width. */
+function front(frame: Frame, { page, title, body, picture }: Shown): Html {
+  const links = page === undefined ? [] : heroOf(page).links
+  const id = titleId(page) ?? ':title'
+  return html`<main class="front" id=":content" tabindex="-1">
+    <section class="hero" aria-labelledby="${id}">
+      <div>
+        <h1 id="${id}">${title}</h1>
+        ${lead(page)}
+        ${links.length === 0 ? undefined : html`<p class="start">${links.map(({ url, text }) => html`<a href="${url}">${text}</a>`)}</p>`}
+      </div>
+      ${picture && html`<img src="${picture.url}" alt="${picture.alt}" />`}
+    </section>
+    <div class="frame">
+      ${listOfPages(frame, page)}
+      <article>
+        <div class="prose">${body}</div>
+        ${page && actions(page, frame)} ${page && neighbours(page, frame.pages)}
+      </article>
+      ${page && contents(page)}
+    </div>
+  </main>`
+}
+
+const lead = (page: Page | undefined): Html | undefined =>
+  page === undefined || page.description === null ? undefined : html`<p class="lead">${page.description}</p>`
+
+/** Returns what the head says about a page to search engines, and to programs that show a preview of a link to it. */
+function head({ base, assets, name }: Frame, { page, title, picture }: Shown, site: string): Html {
+  if (page === undefined) return html`<meta name="robots" content="noindex" />`
+  const { description } = page
+  // Consumers of previews refuse SVG.
+  const raster = [
+    picture?.url,
+    logoUrl(assets),
+    name === undefined ? assets.url('apple-touch-icon.png') : undefined,
+  ].find((url) => url !== undefined && !url.includes('.svg?'))
+  const isLarge = raster !== undefined && raster === picture?.url
+  return html`${description === null ? undefined : html`<meta name="description" content="${description}" />`}
+    <link rel="canonical" href="${base}${page.url}" />
+    <link rel="alternate" type="text/markdown" href="${markdownUrl(page)}" />
+    <meta property="og:type" content="${page.url === '/' ? 'website' : 'article'}" />
+    <meta property="og:site_name" content="${site}" />
+    <meta property="og:title" content="${title}" />
+    <meta property="og:url" content="${base}${page.url}" />
+    ${description === null ? undefined : html`<meta property="og:description" content="${description}" />`}
+    ${raster === undefined ? undefined : html`<meta property="og:image" content="${base}${raster}" />`}
+    <meta name="twitter:card" content="${isLarge ? 'summary_large_image' : 'summary'}" />`
+}
+
+const logoUrl = (assets: Assets): string | undefined =>
+  assets.logo === undefined ? undefined : assets.url(assets.logo)
+
+/** Returns the icon of the site: its logo, or Headwater's if it has no name of its own. */
+function iconOf({ assets, name }: Frame): Html | undefined {
+  const url = logoUrl(assets) ?? (name === undefined ? assets.url('icon.svg') : undefined)
+  return url === undefined ? undefined : html`<link rel="icon" href="${url}" />`
+}
+
+/** Returns the logo of the bar; undefined for Headwater's mark, which a site with a name of its own does not show. */
+function logoOf({ assets, name }: Frame): Html | undefined {
+  const url = logoUrl(assets)
+  if (url !== undefined) return html`<img src="${url}" alt="" />`
+  return name === undefined ? undefined : html``
 }
 
 /** Returns the id of the title: the id of the page's first heading, if the heading is the title, so that links to it work. */
-function titleId(page: Page | undefined): Html | undefined {
-  if (page === undefined || !isTitled(page)) return undefined
-  return html` id="${page.toc[0]?.url.slice(1)}"`
-}
+const titleId = (page: Page | undefined): string | undefined =>
+  page !== undefined && isTitled(page) ? page.toc[0]?.url.slice(1) : undefined
 
 function crumbs({ breadcrumbs }: Page): Html | undefined {
   if (breadcrumbs.length === 0) return undefined
@@ -157,17 +246,31 @@ const askButton = (): Html =>
     ${icon('chat')}<span>Ask</span>
   </button>`
 
-const chatPanel = (): Html =>
-  html`<section class="chat" id=":chat" aria-label="Ask the documentation" hidden>
+const HINTS: Readonly<Record<AnswersAre, string>> = {
+  quoted: 'Answers quote these pages word for word, and link to the sections that they quote.',
+  generated:
+    'Answers are generated from these pages, and cite their sections. They may be wrong: check the sources.',
+}
+
+function chatPanel({ pages, answersAre }: Frame, page: Page | undefined): Html {
+  const suggestions = suggestedQuestions(pages, page)
+  return html`<section class="chat" id=":chat" aria-label="Ask the documentation" hidden>
     <header>
       <strong>Ask the documentation</strong
       ><button class="icon again" type="button" aria-label="Start over">${icon('again')}</button
       ><button class="icon close" type="button" aria-label="Close">${icon('close')}</button>
     </header>
-    <div class="messages" role="log" aria-live="polite" tabindex="0">
-      <p class="hint">
-        Answers are generated from these pages, and cite them. They may be wrong: check the sources.
-      </p>
+    <div class="messages" role="log" aria-live="polite" aria-label="Conversation" tabindex="0">
+      <div class="hint">
+        <p>${HINTS[answersAre]}</p>
+        ${
+          suggestions.length === 0
+            ? undefined
+            : html`<ul>
+                ${suggestions.map((question) => html`<li><button type="button">${question}</button></li>`)}
+              </ul>`
+        }
+      </div>
     </div>
     <form>
       <textarea
@@ -180,3 +283,4 @@ const chatPanel = (): Html =>
       ><button type="submit" aria-label="Send">${icon('send')}</button>
     </form>
   </section>`
+}

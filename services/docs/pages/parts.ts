@@ -4,7 +4,7 @@ import type { Container } from '../../../pipelines/content/syntax/containers.js'
 
 /** The values of `data-part`, which tell `designed` what an element is. The sanitiser lets no others pass. */
 export const PART =
-  /^(?:label|callout (?:note|tip|important|warning|caution)|details|tabs|tab|cards|card|steps|step)$/
+  /^(?:label|callout (?:note|tip|important|warning|caution)|details|tabs|tab|cards|card|steps|step|tree)$/
 
 type State = Parameters<NonNullable<NonNullable<Options['handlers']>['code']>>[0]
 

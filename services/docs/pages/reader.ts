@@ -2,8 +2,9 @@ import type { Page } from '../../../pipelines/content/page.js'
 import type { Assets } from '../http/assets.js'
 import type { Bodies } from './bodies.js'
 import { prefersMarkdown, type Incoming } from '../http/incoming.js'
-import { layout, type Frame } from './layout.js'
+import { layout, type AnswersAre, type Frame } from './layout.js'
 import { findPage, markdownOf, type PageApiParts } from './page-api.js'
+import { pictureOf } from './picture.js'
 import { HTML, MARKDOWN, NO_STORE, Refusal, text, type Reply } from '../http/reply.js'
 import type { Endpoint } from '../http/server.js'
 import { BEING_READ, requireRead, retryAfter } from '../http/unread.js'
@@ -12,6 +13,9 @@ import { html } from '../../design/html.js'
 export interface ReaderParts extends PageApiParts {
   readonly assets: Assets
   readonly bodies: Bodies
+  /** The folder of the content. */
+  readonly contentDir: string
+  readonly answersAre: AnswersAre
 }
 
 /** The headers of pages. Their scripts and styles are our own files, and they load nothing from other hosts. */
@@ -60,8 +64,10 @@ async function read(parts: ReaderParts, incoming: Incoming): Promise<Reply> {
   if (prefersMarkdown(incoming.header('accept'))) return text(MARKDOWN, page.markdown, { vary: 'Accept' })
   const body = await parts.bodies.of(page)
   const frame = frameOf(parts, incoming)
-  const [document, headers] = parts.cache.take(`page ${page.hash} ${frame.base}`, () => {
-    return layout(frame, { page, title: page.title, body })
+  const picture = page.url === '/' ? await pictureOf(parts.contentDir, page) : undefined
+  const key = `page ${page.hash} ${frame.base} ${picture?.url ?? ''}`
+  const [document, headers] = parts.cache.take(key, () => {
+    return layout(frame, { page, title: page.title, body, picture })
   })
   return text(HTML, document, { ...headers, ...PAGE_HEADERS })
 }
@@ -96,8 +102,9 @@ function unread(parts: ReaderParts, incoming: Incoming): Reply {
   return { ...reply, status: 503, headers: { ...reply.headers, ...NO_STORE, ...retryAfter(parts.content) } }
 }
 
-function frameOf({ content, assets, site }: ReaderParts, incoming: Incoming): Frame {
+function frameOf({ content, assets, site, answersAre }: ReaderParts, incoming: Incoming): Frame {
   const base = site.urlFor(incoming)
   const explorerUrl = site.explorerUrl(base)
-  return { pages: content.pages(), assets, base, sourceUrl: site.sourceUrl, explorerUrl }
+  const { sourceUrl, name } = site
+  return { pages: content.pages(), assets, base, name, sourceUrl, explorerUrl, answersAre }
 }

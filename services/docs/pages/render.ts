@@ -12,6 +12,7 @@ import { parseMarkdown } from '../../../pipelines/content/syntax/markdown.js'
 import type { Page } from '../../../pipelines/content/page.js'
 import { decoratedCode, keepMeta } from './code.js'
 import { Html } from '../../design/html.js'
+import { takeHero } from './hero.js'
 import { containerElement, PART, Parts } from './parts.js'
 import { isTitled } from './titled.js'
 
@@ -40,15 +41,16 @@ const processor = unified()
   .freeze()
 
 /** The fields of a page that determine its HTML. */
-export type Rendered = Pick<Page, 'markdown' | 'marked' | 'title' | 'toc'>
+export type Rendered = Pick<Page, 'file' | 'url' | 'markdown' | 'marked' | 'title' | 'toc'>
 
-/** Renders the Markdown of a page as sanitised HTML, without the heading that is its title, which the layout shows. */
+/** Renders the Markdown of a page as sanitised HTML, without its title and the hero of the root page, which the layout shows. */
 export function renderMarkdown(page: Rendered): Html {
   const tree = parseMarkdown(page.marked ?? page.markdown)
   setHeadingIds(tree)
   restoreContainers(tree)
   visit(tree, 'code', keepMeta)
   if (isTitled(page)) removeFirstHeading(tree)
+  if (page.url === '/') takeHero(tree, page.file)
   return new Html(processor.stringify(processor.runSync(tree)))
 }
 

@@ -36,7 +36,13 @@ describe('POST /api/ask without a language model', () => {
     docs = await startBareDocs()
     docs.worker.passages = [
       passage({ markdown: 'Run this:\n\n```sh\nnpm start\n\nnpm stop\n```' }),
-      passage({ pageUrl: '/', pageTitle: 'Headwater', headingPath: [], markdown: 'An indexer.' }),
+      passage({
+        pageUrl: '/a(b)',
+        pageTitle: 'An [x]',
+        headingId: '',
+        headingPath: [],
+        markdown: 'An indexer.',
+      }),
     ]
     const response = await docs.post('/api/ask', { question: 'How do I start it?' })
     expect(response.status).toBe(200)
@@ -45,12 +51,12 @@ describe('POST /api/ask without a language model', () => {
     expect(question).toBe('How do I start it?')
     expect(answer).toMatch(/^These passages .* are quoted, not summarised\.\n/)
     expect(answer).toContain(
-      '**Getting started › First steps** [1]\n\n> Run this:\n>\n> ```sh\n> npm start\n>\n> npm stop\n> ```',
+      'Quoted from **[Getting started › First steps](/guide/start#first)** [1]:\n\n> Run this:\n>\n> ```sh\n> npm start\n>\n> npm stop\n> ```',
     )
-    expect(answer).toContain('**Headwater** [2]\n\n> An indexer.')
+    expect(answer).toContain('Quoted from **[An \\[x\\]](/a%28b%29)** [2]:\n\n> An indexer.')
     expect(sources).toEqual([
       { title: 'Getting started', url: '/guide/start' },
-      { title: 'Headwater', url: '/' },
+      { title: 'An [x]', url: '/a(b)' },
     ])
   })
 
@@ -180,7 +186,7 @@ describe('POST /api/chat', () => {
     for await (const message of readUIMessageStream({ stream })) last = message
     const parts = last?.parts ?? []
     expect(parts.map(({ type }) => type)).toEqual(['step-start', 'source-url', 'source-url', 'text'])
-    expect(parts[1]).toMatchObject({ url: '/guide/start', title: 'Getting started' })
+    expect(parts[1]).toMatchObject({ url: '/guide/start#first', title: 'Getting started' })
     expect(parts.at(-1)).toMatchObject({ state: 'done', text: expect.stringContaining('> Run `npm start`') })
   })
 
@@ -199,7 +205,7 @@ describe('POST /api/chat', () => {
     expect(chunks.filter(({ type }) => type !== 'text-delta')).toEqual([
       { type: 'start', messageId: expect.any(String) },
       { type: 'start-step' },
-      { type: 'source-url', sourceId: '1', url: '/guide/start', title: 'Getting started' },
+      { type: 'source-url', sourceId: '1', url: '/guide/start#first', title: 'Getting started' },
       { type: 'text-start', id: 'answer' },
       { type: 'text-end', id: 'answer' },
       { type: 'finish-step' },
@@ -215,7 +221,7 @@ describe('POST /api/chat', () => {
       const text = await (await docs.post('/api/chat', { messages: [user('x')] })).text()
       return [...text.matchAll(/"source-url","sourceId":"\d","url":"([^"]*)"/g)].map(([, url]) => url)
     }
-    expect(await sources()).toEqual(['/a', '/b'])
+    expect(await sources()).toEqual(['/a#first', '/b#first'])
     docs.worker.passages = [passage({ similarity: 0.3, coverage: 0 })]
     expect(await sources()).toEqual([])
   })
