@@ -15,6 +15,8 @@ const LEAST_SIMILARITY = 0.2
  * can add to one without them.
  */
 const DECIDING_WEIGHT = 2
+/** The weight of the page or section whose whole title or heading the question is: more than all other rankings can add. */
+const HEADED_WEIGHT = 5
 /** The number of passages whose words are added to the question. */
 const FEEDBACK_PASSAGES = 5
 
@@ -60,6 +62,13 @@ export function rankPages(
   return fuse([
     ...lexicalLegs(snapshot, parsed.question, { terms, index: snapshot.pageIndex, accept: parsed.accept }),
     { ranked: near, weight: 1 },
+    {
+      ranked: headed(snapshot, parsed).map(({ document, score }) => ({
+        document: snapshot.pageOf(document),
+        score,
+      })),
+      weight: HEADED_WEIGHT,
+    },
   ])
 }
 
@@ -80,7 +89,14 @@ function chunkLegs(snapshot: Snapshot, parsed: ParsedQuery, terms: readonly Weig
   return [
     ...lexicalLegs(snapshot, parsed.question, { terms, index: snapshot.chunkIndex, accept: ofChunk }),
     { ranked: nearEnough(snapshot, parsed), weight: 1 },
+    { ranked: headed(snapshot, parsed), weight: HEADED_WEIGHT },
   ]
+}
+
+/** Returns the chunk under the title or heading that the question is, if only one page has it. */
+function headed(snapshot: Snapshot, { question, accept = () => true }: ParsedQuery): Ranked[] {
+  const chunk = snapshot.chunkHeaded(question.text)
+  return chunk === undefined || !accept(snapshot.pageOf(chunk)) ? [] : [{ document: chunk, score: 1 }]
 }
 
 /** Returns the chunks that are similar enough, of pages that may be among the results. */

@@ -94,6 +94,7 @@ export function passages(lookup: EvidenceLookup, limit: number): Passage[] {
   const terms = expandedTerms(snapshot, parsed)
   const pages = new Map(rankPages(snapshot, parsed, terms).map(({ document, score }) => [document, score]))
   const ranking = rankSections(snapshot, parsed, terms)
+    .flatMap((ranked) => quotable(snapshot, ranked))
     .filter(({ document }) => snapshot.chunks[document]?.markdown.trim() !== '')
     .slice(0, limit)
     .map((ranked) => measured(lookup, ranked, pages.get(snapshot.pageOf(ranked.document)) ?? 0))
@@ -108,6 +109,13 @@ export function passages(lookup: EvidenceLookup, limit: number): Passage[] {
       return [{ id, pageUrl, pageTitle, headingId, headingPath: [...path], markdown, ...measures }]
     })
   return ranking.filter(({ id }, at) => ranking.findIndex((other) => other.id === id) === at)
+}
+
+/** Returns a ranked section, by the text after the description of its page if it is represented by that; nothing if there is none. */
+function quotable({ chunks, sectionOf }: Snapshot, ranked: Ranked): Ranked[] {
+  const { document, score } = ranked
+  if (chunks[document]?.isDescription !== true) return [ranked]
+  return sectionOf(document + 1) === sectionOf(document) ? [{ document: document + 1, score }] : []
 }
 
 function measured(

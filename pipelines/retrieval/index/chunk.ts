@@ -3,7 +3,7 @@ import type { Page, Section } from '../../content/page.js'
 import { blocks } from './markdown.js'
 
 /** The version of chunking, to be increased when a page results in other chunks or other embedded texts than before. */
-export const CHUNKING_VERSION = 2
+export const CHUNKING_VERSION = 3
 
 /** The maximum length of a chunk, in characters: with its headings about 256 word pieces, the limit of the model. */
 const MAX_CHARACTERS = 1000
@@ -24,13 +24,15 @@ export interface Chunk {
   readonly text: string
   /** Hash of `text`. */
   readonly hash: string
+  /** True if it is the description of the page. It helps to find the page, but is no answer: the page has the text. */
+  readonly isDescription: boolean
 }
 
 /** Returns the chunks of a page, in order. A page without text has one chunk of its title and description. */
 export function chunksOf(page: Page): Chunk[] {
   const chunks: Chunk[] = []
   const counts = new Map<string, number>()
-  for (const section of page.sections) {
+  for (const section of described(page)) {
     for (const markdown of parts(section)) {
       const heading = headingOf(page, section.path)
       const text = embedded(heading, markdown)
@@ -38,15 +40,22 @@ export function chunksOf(page: Page): Chunk[] {
       const copy = counts.get(key) ?? 0
       counts.set(key, copy + 1)
       const id = digest(`${key}\n${String(copy)}`).slice(0, 20)
-      const { id: headingId, path } = section
-      chunks.push({ id, headingId, path, markdown, heading, text, hash: digest(text) })
+      const { id: headingId, path, isDescription = false } = section
+      chunks.push({ id, headingId, path, markdown, heading, text, hash: digest(text), isDescription })
     }
   }
   if (chunks.length > 0) return chunks
   const [heading, markdown] = [headingOf(page, []), page.description ?? '']
   const text = embedded(heading, markdown)
   const id = digest(`${page.url}\n\n${text}`).slice(0, 20)
-  return [{ id, headingId: '', path: [], markdown, heading, text, hash: digest(text) }]
+  const hash = digest(text)
+  return [{ id, headingId: '', path: [], markdown, heading, text, hash, isDescription: false }]
+}
+
+/** Returns the sections of a page, before which its description stands above the first heading. */
+function described({ description, sections }: Page): readonly (Section & { isDescription?: boolean })[] {
+  if (description === null || sections.length === 0) return sections
+  return [{ id: '', path: [], markdown: description, isDescription: true }, ...sections]
 }
 
 /** Packs the blocks of a section into as few parts as possible. A heading without text is a part too, so that it can be found. */

@@ -16,6 +16,10 @@ export interface IndexedPage {
   readonly texts: readonly IndexedText[]
   readonly chunkBags: readonly Bag[]
   readonly bag: Bag
+  /** The words of the title, as `keyOf` joins them. */
+  readonly title: string
+  /** The words of the heading above each chunk; empty if there is none. */
+  readonly headings: readonly string[]
 }
 
 /** Analysed pages by their key, and the terms of the lexicon that their numbers are from. */
@@ -38,6 +42,8 @@ export class Snapshot {
   readonly #pageOf: Uint32Array
   readonly #sectionOf: Uint32Array
   readonly #bags: readonly Bag[]
+  /** The first chunk under each title and heading, by its words; `SEVERAL` if several pages have it. */
+  readonly #headed = new Map<string, number>()
 
   constructor(
     /** Version of the content. */
@@ -50,6 +56,7 @@ export class Snapshot {
     this.#bags = pages.flatMap(({ chunkBags }) => chunkBags)
     this.#pageOf = Uint32Array.from(pages.flatMap(({ chunks }, page) => chunks.map(() => page)))
     this.#sectionOf = sectionsOf(pages)
+    this.#addHeadings()
     this.chunkIndex = new Bm25(this.#bags, lexicon.size)
     this.pageIndex = new Bm25(
       pages.map(({ bag }) => bag),
@@ -63,6 +70,31 @@ export class Snapshot {
   /** Returns the number of a chunk's section: the chunks of a page under the same heading. */
   readonly sectionOf = (chunk: number): number => this.#sectionOf[chunk] ?? 0
 
+  /**
+   * Returns the first chunk under the title or heading that consists of the words of a text; undefined if there is none, or if several
+   * pages have it. A title comes before headings of other pages.
+   */
+  chunkHeaded(text: string): number | undefined {
+    const chunk = this.#headed.get(keyOf(text))
+    return chunk === SEVERAL ? undefined : chunk
+  }
+
+  #addHeadings(): void {
+    const add = (key: string, chunk: number): void => {
+      const other = this.#headed.get(key)
+      if (key === '' || (other !== undefined && this.pageOf(other) === this.pageOf(chunk))) return
+      this.#headed.set(key, other === undefined ? chunk : SEVERAL)
+    }
+    let first = 0
+    for (const { title, chunks } of this.pages) {
+      add(title, first)
+      first += chunks.length
+    }
+    const titles = new Set(this.#headed.keys())
+    const headings = this.pages.flatMap((page) => page.headings)
+    for (const [chunk, key] of headings.entries()) if (!titles.has(key)) add(key, chunk)
+  }
+
   /** Returns the words of a chunk, including the titles above it. */
   bagOf(chunk: number): Bag | undefined {
     return this.#bags[chunk]
@@ -73,6 +105,11 @@ export class Snapshot {
     return term !== undefined && this.#bags[chunk]?.terms.includes(term) === true
   }
 }
+
+const SEVERAL = -1
+
+/** Returns the words of a text in lower case, without punctuation. */
+const keyOf = (text: string): string => (text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? []).join(' ')
 
 /** The time for which pages are analysed in one turn of the event loop. */
 const TURN_MS = 20
@@ -114,12 +151,7 @@ export class PageIndexer {
     this.#unstored = 0
     const terms = new Set([...this.#pages.values()].flatMap(({ bag }) => [...bag.terms]))
     if (this.lexicon.size - terms.size > MAX_UNUSED_TERMS) return NOTHING
-    const pages = new Map(
-      [...this.#pages].map(([name, { chunks, texts, chunkBags, bag }]) => [
-        name,
-        { chunks, texts, chunkBags, bag },
-      ]),
-    )
+    const pages = new Map([...this.#pages].map(([name, { page: _, ...analysed }]) => [name, analysed]))
     return { terms: this.lexicon.terms(), pages }
   }
 
@@ -163,8 +195,11 @@ function indexPage(page: Page, lexicon: Lexicon): IndexedPage {
   const headings = page.sections.map(({ path }) => path.at(-1) ?? '')
   const bag = bagOf([
     field(page.title, TITLE_WEIGHT),
-    ...[page.description ?? '', ...page.tags, ...headings].map((text) => field(text, HEADING_WEIGHT)),
+    // The description is part of a chunk too.
+    field(page.description ?? '', HEADING_WEIGHT - 1),
+    ...[...page.tags, ...headings].map((text) => field(text, HEADING_WEIGHT)),
     ...bodies,
   ])
-  return { page, chunks, texts, chunkBags, bag }
+  const above = chunks.map(({ path }) => keyOf(path.at(-1) ?? ''))
+  return { page, chunks, texts, chunkBags, bag, title: keyOf(page.title), headings: above }
 }

@@ -162,3 +162,80 @@ describe('unknownNames', () => {
     expect(unknownNames(questionOf(text), snapshot)).toEqual([])
   })
 })
+
+describe('a question that is the whole title or heading of one page', () => {
+  const about =
+    'the port of the service, set the port, change the port of a service: port, service, set, change'
+  const pages = [
+    pageOf('/ports', { title: 'Ports', text: `${about}. ${about}.` }),
+    pageOf('/more', { title: 'Ports and services', text: about, parts: [['Setting ports', about]] }),
+    pageOf('/faq', {
+      title: 'Questions',
+      parts: [
+        ['Other', about],
+        ['Set the port of a service', 'Use `-p`.'],
+      ],
+    }),
+    pageOf('/old', {
+      title: 'Old',
+      parts: [
+        ['Shared by two', 'x'],
+        ['Setting ports', 'x'],
+        ['Ports', 'x'],
+      ],
+    }),
+    pageOf('/new', {
+      title: 'New',
+      tags: ['t'],
+      parts: [
+        ['Shared by two', 'x'],
+        ['Set the port', 'x'],
+      ],
+    }),
+  ]
+  const small = snapshotOf(pages)
+  const wrong = small.chunks.map((_, document) => ({ document, score: 0.9 })).slice(0, 2)
+  const first = (text: string, accept?: (page: number) => boolean): string | undefined => {
+    const parsed = { question: questionOf(text, small.lexicon), dense: wrong, accept }
+    const [page] = rankPages(small, parsed)
+    const [section] = rankSections(small, parsed)
+    const heading = small.chunks[section?.document ?? -1]?.path.at(-1) ?? ''
+    return page && `${pages[page.document]?.url ?? ''} ${heading}`
+  }
+
+  it('finds that page and section first, in any case', () => {
+    expect(first('Set the port of a service')).toBe('/faq Set the port of a service')
+    expect(first('set the PORT of a service?')).toBe('/faq Set the port of a service')
+    expect(first('Set the port')).toBe('/new Set the port')
+  })
+
+  it('finds the title before a heading of another page', () => {
+    expect(first('ports')).toBe('/ports ')
+  })
+
+  it('changes nothing if several pages have it, if it is part of a heading, or if its page is left out', () => {
+    expect(small.chunkHeaded('shared by two')).toBeUndefined()
+    expect(small.chunkHeaded('setting ports')).toBeUndefined()
+    expect(small.chunkHeaded('port of a service')).toBeUndefined()
+    expect(small.chunkHeaded('')).toBeUndefined()
+    expect(first('Set the port', (page) => page !== 4)).not.toContain('/new')
+  })
+})
+
+describe('the description of a page', () => {
+  const described = snapshotOf([
+    pageOf('/a', { title: 'A', description: 'Explains zeppelins.', text: 'Nothing more.' }),
+    pageOf('/b', { title: 'B', description: 'Explains dirigibles.', parts: [['Part', 'Words.']] }),
+    pageOf('/c', { title: 'C', text: 'Words of another page.' }),
+  ])
+
+  it.each([
+    ['zeppelins', '/a', 'Explains zeppelins.'],
+    ['dirigibles', '/b', 'Explains dirigibles.'],
+  ])('is found in passages: %s', (word, url, text) => {
+    const [best] = rankSections(described, { question: questionOf(word, described.lexicon) })
+    expect(described.pages[described.pageOf(best?.document ?? -1)]?.page.url).toBe(url)
+    expect(described.chunks[best?.document ?? -1]).toMatchObject({ headingId: '' })
+    expect(described.chunks[best?.document ?? -1]?.markdown).toContain(text)
+  })
+})

@@ -23,11 +23,13 @@ const PAGES = [
   }),
   pageOf('/balloons', { title: 'Balloons', parts: [['Issue', 'A balloon bursts.']] }),
   pageOf('/errors', { title: 'Errors', parts: [['Solution', 'Land.']] }),
+  pageOf('/fuel', { title: 'Fuel', description: 'Kerosene explained.', text: 'Tanks hold it.' }),
+  pageOf('/oil', { title: 'Oil', description: 'Kerosene too.', parts: [['Grades', 'Thin and thick.']] }),
 ]
 const indexer = new PageIndexer()
 const snapshot = new Snapshot('1', indexer.index(PAGES), indexer.lexicon)
 
-function found(text: string, similarity?: (chunk: number) => number): string[] {
+function quoted(text: string, similarity?: (chunk: number) => number): ReturnType<typeof passages> {
   const question = questionOf(text, indexer.lexicon)
   const lookup = {
     snapshot,
@@ -36,12 +38,21 @@ function found(text: string, similarity?: (chunk: number) => number): string[] {
     words: wordsOf(snapshot, question),
   }
   const measured = similarity === undefined ? lookup : { ...lookup, similarity }
-  return passages(measured, 8).map(({ pageUrl = '', headingId = '' }) => `${pageUrl}#${headingId}`)
+  return passages(measured, 8)
 }
+
+const found = (...lookup: Parameters<typeof quoted>): string[] =>
+  quoted(...lookup).map(({ pageUrl = '', headingId = '' }) => `${pageUrl}#${headingId}`)
 
 describe('passages', () => {
   it('have text: a heading alone answers nothing', () => {
     expect(found('using the viewer')).toEqual(['/viewer#launch'])
+  })
+
+  it('are never the description of a page: the text after it is, if it has one without a heading', () => {
+    const texts = quoted('kerosene').map(({ markdown }) => markdown)
+    expect(texts).toContain('Tanks hold it.')
+    expect(texts.join()).not.toContain('Kerosene')
   })
 
   it('are the solution in place of the problem that the question describes, once', () => {
