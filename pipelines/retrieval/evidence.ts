@@ -11,6 +11,10 @@ const MAX_WORDS = 12
  */
 const COVERING_SHARE = 0.5
 const LEAST_DIFFERENCE = 0.05
+/** The part of a word in other words that counts by degree, also against the passage. The rest counts if it is covered. */
+const DEGREE_SHARE = 0.4
+/** The least meaning by which a difference is divided: below, it is chance. */
+const LEAST_MEANING = 0.02
 
 /** A word of a question. */
 export interface CarryingWord {
@@ -57,10 +61,11 @@ export async function weigh(
 }
 
 /**
- * Returns the share of a question that a chunk covers, 0 to 1. A word weighs as much as it is rare and as it carries meaning. It is
- * covered if the chunk or a title above it contains it, or if the question is nearer to the chunk with the word than without it:
- * then the chunk is about it in other words.
+ * Returns how much of a question a chunk covers: 1 if it contains every word, in its text or in a title above it. A word weighs as much
+ * as it is rare and as it carries meaning. A word that is not contained counts by how much nearer the question is to the chunk with the
+ * word than without it: then the chunk is about it in other words. If the chunk is nearer without the word, that counts against it.
  * @param similarity returns the cosine of the question and the chunk, or of the question without a word; absent without a model.
+ * @returns −0.4 to 1; at least 0 without a model.
  */
 export function coverage(
   snapshot: Snapshot,
@@ -69,9 +74,12 @@ export function coverage(
   similarity?: (rest?: Float32Array) => number | undefined,
 ): number {
   const whole = similarity?.()
-  const isMeant = ({ rest, meaning }: CarryingWord): boolean => {
-    if (rest === undefined || whole === undefined) return false
-    return whole - (similarity?.(rest) ?? whole) > Math.max(COVERING_SHARE * meaning, LEAST_DIFFERENCE)
+  const meant = ({ rest, meaning }: CarryingWord): number => {
+    if (rest === undefined || whole === undefined) return 0
+    const difference = whole - (similarity?.(rest) ?? whole)
+    const degree = Math.max(-1, Math.min(1, difference / Math.max(LEAST_MEANING, meaning)))
+    const isAbout = difference > Math.max(COVERING_SHARE * meaning, LEAST_DIFFERENCE)
+    return DEGREE_SHARE * degree + (isAbout ? 1 - DEGREE_SHARE : 0)
   }
   const isContained = ({ id, partIds }: CarryingWord): boolean =>
     snapshot.has(chunk, id) || (partIds.length > 0 && partIds.every((part) => snapshot.has(chunk, part)))
@@ -80,7 +88,7 @@ export function coverage(
   for (const word of words) {
     const weight = Math.max(0, word.meaning) * snapshot.chunkIndex.idf(word.id)
     total += weight
-    if (isContained(word) || isMeant(word)) covered += weight
+    covered += weight * (isContained(word) ? 1 : meant(word))
   }
   return total === 0 ? 0 : covered / total
 }

@@ -86,18 +86,17 @@ const LEAST_COVERAGE = 0.1
 
 /**
  * Returns the best passage of each section that has text, best first, with measures of how well they match. The first sections of the
- * fused ranking are sorted by their similarity, their words and the score of their page too, because ranks do not show how much better
+ * fused ranking are sorted by their similarity and their words too, because ranks do not show how much better
  * one is than the next. Decision 30 has the measurements.
  */
 export function passages(lookup: EvidenceLookup, limit: number): Passage[] {
   const { snapshot, parsed } = lookup
   const terms = expandedTerms(snapshot, parsed)
-  const pages = new Map(rankPages(snapshot, parsed, terms).map(({ document, score }) => [document, score]))
   const ranking = rankSections(snapshot, parsed, terms)
     .flatMap((ranked) => quotable(snapshot, ranked))
     .filter(({ document }) => snapshot.chunks[document]?.markdown.trim() !== '')
     .slice(0, limit)
-    .map((ranked) => measured(lookup, ranked, pages.get(snapshot.pageOf(ranked.document)) ?? 0))
+    .map((ranked) => measured(lookup, ranked))
     .sort((a, b) => b.order - a.order)
     .flatMap(({ document, measures }) => {
       const passage = solutionOf(snapshot, document) ?? document
@@ -121,7 +120,6 @@ function quotable({ chunks, sectionOf }: Snapshot, ranked: Ranked): Ranked[] {
 function measured(
   { snapshot, words, similarity: similarityOf }: EvidenceLookup,
   { document, score }: Ranked,
-  pageScore: number,
 ): { document: number; order: number; measures: Pick<Passage, 'score' | 'similarity' | 'coverage'> } {
   const similarity = similarityOf?.(document)
   const similarityTo = similarityOf && ((rest?: Float32Array) => similarityOf(document, rest))
@@ -129,7 +127,7 @@ function measured(
   const contained = LEAST_COVERAGE + coverage(snapshot, words, document)
   return {
     document,
-    order: score * near * Math.sqrt(contained * pageScore),
+    order: score * near * Math.sqrt(contained),
     measures: {
       score,
       ...(similarity === undefined ? {} : { similarity }),

@@ -100,33 +100,36 @@ function numbered(passages: readonly Passage[]): Pick<Evidence, 'sources' | 'pas
   return { sources, passages: quotable }
 }
 
-/** Cosine of a passage by all-MiniLM-L6-v2, if there is one, and the share of the question that it covers. */
+/** Cosine of a passage by all-MiniLM-L6-v2, if there is one, and how much of the question it covers. */
 type Fit = Pick<Passage, 'similarity' | 'coverage'>
 
 /** The cosine from which a passage is of the question's subject: unrelated texts have less than 0.2. */
 const LEAST_SIMILARITY = 0.3
-/** The share of the question that a passage must cover: with less, most of what makes it this question is not in the passage. */
+/** The least sum of cosine and coverage: the nearer a passage, the fewer of the question's words must be in it. Decision 30 has the measurements. */
+const LEAST_SUM = 0.925
+/** The part of a question that a passage must cover without a model. */
 const LEAST_COVERAGE = 0.5
+/** The additional sum or coverage if the question has a name that no page contains: the rest of the question must carry it. */
+const WITHOUT_NAME = 0.2
 
-/** The cosine from which a passage is so near that fewer of the question's words must be in it. */
-const NEAR_SIMILARITY = 0.65
-const LEAST_COVERAGE_IF_NEAR = 0.3
-
-/** Returns whether a passage answers a question, as far as words and vectors show. Without a model only words decide. */
-export function answers({ similarity, coverage }: Fit): boolean {
-  if (similarity === undefined) return coverage >= LEAST_COVERAGE
-  const isNear = similarity >= NEAR_SIMILARITY
-  return similarity >= LEAST_SIMILARITY && coverage >= (isNear ? LEAST_COVERAGE_IF_NEAR : LEAST_COVERAGE)
+/**
+ * Returns whether a passage answers a question, as far as words and vectors show. Without a model only words decide.
+ * @param lacksName true if the question contains a name that is in no page.
+ */
+export function answers({ similarity, coverage }: Fit, lacksName = false): boolean {
+  const additional = lacksName ? WITHOUT_NAME : 0
+  if (similarity === undefined) return coverage >= LEAST_COVERAGE + additional
+  return similarity >= LEAST_SIMILARITY && similarity + coverage >= LEAST_SUM + additional
 }
 
 /**
  * Returns how well the best passage fits, which is the first one. That a later passage has more of the question's words does not
  * count: among many passages one usually has.
- * @param unknownNames names in the question that no page contains: no passage is about them, however near it is.
+ * @param unknownNames names in the question that no page contains.
  */
 export function strengthOf(passages: readonly Fit[], unknownNames: readonly string[] = []): Strength {
   const [best] = passages
-  if (best !== undefined && unknownNames.length === 0 && answers(best)) return 'good'
+  if (best !== undefined && answers(best, unknownNames.length > 0)) return 'good'
   const isNear = ({ similarity = 0, coverage }: Fit): boolean => similarity >= 0.25 || coverage >= 0.2
   return passages.some(isNear) ? 'weak' : 'none'
 }

@@ -60,7 +60,11 @@ describe('coverage with a model', () => {
     expect(await covered(0.5)).toBeGreaterThan((await covered(0)) + 0.2)
   })
 
-  it('does not count a word of which the passage has less than half', async () => {
-    expect(await covered(0.07)).toBe(await covered(0))
+  it('counts a word by its degree if the passage has less than half of it, and against a passage that is nearer without it', async () => {
+    const [less, none, against] = [await covered(0.07), await covered(0), await covered(-0.3)]
+    expect(less).toBeGreaterThan(none)
+    expect(less - none).toBeLessThan(0.5 * ((await covered(0.5)) - none))
+    expect(against).toBeLessThan(none - 0.05)
+    expect(await covered(-3)).toBeGreaterThanOrEqual(-0.4)
   })
 })

@@ -4,11 +4,11 @@ import { queriesOf, strengthOf } from '../../../../services/docs/ask/evidence.js
 describe('evidence', () => {
   it.each([
     ['good', 'is near, and covers the question', [{ similarity: 0.55, coverage: 0.9 }]],
-    ['good', 'covers half of it, and is not far', [{ similarity: 0.3, coverage: 0.5 }]],
+    ['good', 'covers most of it, and is not far', [{ similarity: 0.3, coverage: 0.65 }]],
     ['good', 'covers it, without a model', [{ similarity: undefined, coverage: 0.6 }]],
     ['good', 'is very near, and has some of its words', [{ similarity: 0.65, coverage: 0.3 }]],
-    ['weak', 'is very near, but lacks what makes it this question', [{ similarity: 0.8, coverage: 0.25 }]],
-    ['weak', 'is near, but lacks what makes it this question', [{ similarity: 0.6, coverage: 0.45 }]],
+    ['weak', 'is very near, but lacks what makes it this question', [{ similarity: 0.8, coverage: 0.1 }]],
+    ['weak', 'is near, but lacks what makes it this question', [{ similarity: 0.6, coverage: 0.3 }]],
     ['weak', 'has the words in another meaning', [{ similarity: 0.13, coverage: 1 }]],
     ['weak', 'has some of the words, without a model', [{ similarity: undefined, coverage: 0.3 }]],
     ['none', 'is of something else', [{ similarity: 0.1, coverage: 0.1 }]],
@@ -28,9 +28,13 @@ describe('evidence', () => {
 })
 
 describe('a name that is on no page', () => {
-  it('makes the evidence weak at most', () => {
-    const near = [{ similarity: 0.7, coverage: 0.8 }]
-    expect(strengthOf(near, ['REDIS_CACHE_TTL'])).toBe('weak')
+  it('is a reason to decline only if nothing else carries the question', () => {
+    const [name, other] = [['REDIS_CACHE_TTL'], [{ similarity: 0.6, coverage: 0.4 }]]
+    expect(strengthOf(other)).toBe('good')
+    expect(strengthOf(other, name)).toBe('weak')
+    expect(strengthOf([{ similarity: 0.6, coverage: 0.6 }], name)).toBe('good')
+    expect(strengthOf([{ similarity: undefined, coverage: 0.6 }], name)).toBe('weak')
+    expect(strengthOf([{ similarity: undefined, coverage: 0.7 }], name)).toBe('good')
     expect(strengthOf([{ similarity: 0.1, coverage: 0.1 }], ['REDIS_CACHE_TTL'])).toBe('none')
   })
 })

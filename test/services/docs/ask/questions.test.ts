@@ -74,7 +74,7 @@ describe('POST /api/ask without a language model', () => {
 
   it('says so if a name of the question is on no page; a name of the previous question does not count', async () => {
     docs = await startBareDocs()
-    docs.worker.passages = [passage()]
+    docs.worker.passages = [passage({ similarity: 0.6, coverage: 0.4 })]
     docs.worker.unknownNames = ['REDIS_TTL']
     const { answer, sources } = await (await docs.post('/api/ask', { question: 'What is REDIS_TTL?' })).json()
     expect(answer).toMatch(/^The documentation does not answer/)

@@ -284,7 +284,7 @@ export type PassagesResponse = Message<"headwater.retrieval.v1.PassagesResponse"
   ranking: Ranking;
 
   /**
-   * Names in the query that no page contains: of settings, functions, options, products. Questions about them cannot be answered.
+   * Names in the query that no page contains: of settings, functions, options, products.
    *
    * @generated from field: repeated string unknown_names = 3;
    */
@@ -361,7 +361,8 @@ export type Passage = Message<"headwater.retrieval.v1.Passage"> & {
   similarity?: number | undefined;
 
   /**
-   * Share of the query that the passage covers, 0 to 1: words that it contains, or is about in other words, by their weight.
+   * Share of the query that the passage covers: words that it contains, or is about in other words, by their weight. At most 1; negative
+   * if it is about the rest of the query instead.
    *
    * @generated from field: double coverage = 9;
    */
