@@ -86,6 +86,8 @@ describe('npm start', () => {
     const run = start(0)
     const url = await ready(run)
     await until('the history is there', async () => (await summary(url)).tipHeight >= 200)
+    const docs = /docs=(\S+)\n/.exec(run.out)?.[1] ?? ''
+    expect(await (await fetch(docs)).text()).toContain(`<a class="site" href="${url}/">Explorer</a>`)
     const { tipHeight } = await summary(url)
     await until('another block', async () => (await summary(url)).tipHeight > tipHeight)
     const killed = async (name: string): Promise<void> => {
