@@ -25,7 +25,7 @@ const CONNECTIONS = 256
 /** Seconds of each load of addresses, for which those of the chain suffice up to 9,000 requests per second. */
 const ADDRESS_SECONDS = 1
 /** A load of one connection takes no more of the keys than this, as a share of those of all connections. */
-const SINGLE_SHARE = 1 / 40
+const SINGLE_SHARE = 1 / 6
 
 /**
  * Measures reads of random transactions and addresses of a large chain, each requested once, so that no cache has the answer. The

@@ -18,8 +18,8 @@ export interface Progress {
 
 /** The blocks that are dropped at once when a store is too large. */
 const DROPPED_BLOCKS = 16
-/** The size above which a write-ahead log is truncated as soon as no reader needs it, in pages of 4 KiB. */
-const WAL_PAGES = 16_384
+/** The size from which on the write-ahead log is moved into the file, in pages of 4 KiB: reads from the log take longer. */
+const WAL_PAGES = 4_096
 
 /**
  * Writes the blocks of a log to a transaction store, each once, whatever becomes of it: readers select those of their chain. A batch is
