@@ -93,7 +93,16 @@ function targetOfExplorer(known: readonly string[]): fc.Arbitrary<string> {
 const TARGETS_OF_DOCS = fc.oneof(
   {
     weight: 3,
-    arbitrary: wildPath(['/', '/api/docs/', '/docs/', '/llms.mdx/', '/guide/', '/_docs/', '/_files/', '/api/']),
+    arbitrary: wildPath([
+      '/',
+      '/api/docs/',
+      '/docs/',
+      '/llms.mdx/',
+      '/guide/',
+      '/_docs/',
+      '/_files/',
+      '/api/',
+    ]),
   },
   oneOf([
     '/',
