@@ -9,7 +9,7 @@ import { includeLines, type IncludeLine } from './conventions.js'
 import { elements, htmlBlock, sourceOf } from './html-elements.js'
 import { INLINE, isShown, isWords, words, wrapped, type Converter } from './inline.js'
 import { calloutOf, CODE_BLOCK, FIELD, GENERIC_CALLOUT, kindOf, LABEL, partOf, SILENT } from './kinds.js'
-import { literalOf, type Jsx, type Literal } from './literals.js'
+import { literalOf, type Jsx, type Literal } from './expressions/literals.js'
 import { isScalar, Values } from './values.js'
 
 /** The rest of the page, for the conversion of a part. */
@@ -256,6 +256,8 @@ class Conversion implements Converter {
       return this.#context.include({ kind: 'include', target: imported }, lineOf(node))
     const attributes = this.#attributes(node)
     const { all } = attributes
+    const chart = name === 'Mermaid' ? textOf(all, ['chart', 'value', 'code']) : undefined
+    if (chart !== undefined) return [{ type: 'code', lang: 'mermaid', value: chart.trim() }]
     const file = all.get('file')
     if (name === 'Snippet' && typeof file === 'string')
       return this.#context.include({ kind: 'include', target: snippetPath(file) }, lineOf(node))

@@ -4,6 +4,7 @@ import { bar, ENGLISH, searchDialog } from '../../design/bar.js'
 import { html, type Html, scripts } from '../../design/html.js'
 import { icon } from '../../design/icons.js'
 import { navigation } from './navigation.js'
+import { homeOf, isRightToLeft, switchOf } from './languages.js'
 import { markdownUrl } from './page-api.js'
 import { isTitled } from './titled.js'
 
@@ -16,10 +17,13 @@ export interface Frame {
   readonly sourceUrl: string | undefined
   /** The address of the explorer, as the reader reaches it; undefined if it is not known. */
   readonly explorerUrl: string | undefined
+  /** The language of documents that are no pages, as a BCP 47 tag; undefined if the site does not say. */
+  readonly lang: string | undefined
 }
 
-/** The URL of the search results, without the query. */
-const SEARCH = '/api/search?limit=30&query='
+/** Returns the URL of the search results in a language, without the query. */
+const searchUrl = (lang: string | undefined): string =>
+  `/api/search?limit=30&${lang === undefined ? '' : `lang=${encodeURIComponent(lang)}&`}query=`
 
 export interface Shown {
   /** Undefined for a document that is not a page of the documentation. */
@@ -31,10 +35,13 @@ export interface Shown {
 /** Returns a complete HTML document. Ids of the layout start with a colon, which ids of headings never do. */
 export function layout(frame: Frame, { page, title, body }: Shown): string {
   const about = page?.description ?? undefined
-  const { pages, assets, base } = frame
-  const site = pages.find(({ url }) => url === '/')?.title ?? 'Documentation'
+  const { assets, base } = frame
+  const lang = page === undefined ? frame.lang : page.lang
+  const pages = frame.pages.filter((each) => each.lang === lang)
+  const home = homeOf(pages)
+  const site = home?.title ?? 'Documentation'
   const document = html`<!doctype html>
-<html lang="en">
+<html lang="${lang ?? 'en'}"${isRightToLeft(lang) ? html` dir="rtl"` : undefined}${lang === undefined ? undefined : html` data-lang="${lang}"`}>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -42,7 +49,7 @@ export function layout(frame: Frame, { page, title, body }: Shown): string {
 ${about === undefined ? undefined : html`<meta name="description" content="${about}" />`}
 <meta name="color-scheme" content="light dark">
 ${
-  page === undefined
+  page === undefined || page.isUnlisted
     ? html`<meta name="robots" content="noindex" />`
     : html`<link rel="canonical" href="${base}${page.url}" />
         <link rel="alternate" type="text/markdown" href="${markdownUrl(page)}" />`
@@ -54,7 +61,7 @@ ${scripts(assets.url('theme.js'), assets.url('docs.js'))}
 </head>
 <body>
 <a class="skip" href="#:content">Skip to the content</a>
-${bar({ before: menu(), home: '/', name: site, links: explorerLink(frame), actions: askButton(), words: ENGLISH })}
+${bar({ before: menu(), home: home?.url ?? '/', name: site, links: html`${switchOf(page)}${explorerLink(frame)}`, actions: askButton(), words: ENGLISH })}
 <div class="frame">
 <nav class="pages" id=":pages" aria-label="Pages">${navigation(pages, page)}</nav>
 <main id=":content" tabindex="-1">
@@ -69,7 +76,7 @@ ${page === undefined ? undefined : neighbours(page, pages)}
 </main>
 ${page === undefined ? undefined : contents(page)}
 </div>
-${searchDialog(SEARCH, ENGLISH)}
+${searchDialog(searchUrl(lang), ENGLISH)}
 ${chatPanel()}
 </body>
 </html>
@@ -125,14 +132,15 @@ function contents({ toc }: Page): Html | undefined {
 }
 
 function neighbours({ url }: Page, pages: readonly Page[]): Html | undefined {
-  const at = pages.findIndex((page) => page.url === url)
-  const before = at < 1 ? undefined : pages[at - 1]
-  const after = pages[at + 1]
+  const shown = pages.filter(({ isInNavigation }) => isInNavigation)
+  const at = shown.findIndex((page) => page.url === url)
+  const before = at < 1 ? undefined : shown[at - 1]
+  const after = at < 0 ? undefined : shown[at + 1]
   if (before === undefined && after === undefined) return undefined
   const link = (page: Page | undefined, rel: string, label: string): Html =>
     page === undefined
       ? html`<span></span>`
-      : html`<a rel="${rel}" href="${page.url}"><small>${label}</small>${page.title}</a>`
+      : html`<a rel="${rel}" href="${page.url}"><small>${label}</small>${page.label}</a>`
   return html`<nav class="neighbours" aria-label="Neighbouring pages">
     ${link(before, 'prev', 'Previous')}${link(after, 'next', 'Next')}
   </nav>`

@@ -178,9 +178,10 @@ Inside.
 
 describe('the title', () => {
   it.each([
-    ['text\n\n### Third level\n\n# First', 'page.md', 'Third level'],
-    ['## `useChat()` <Badge text="new" />', 'page.mdx', 'useChat() new'],
-    ['::: tip\n#### In a container\n:::', 'page.md', 'In a container'],
+    ['text\n\n### Third level\n\n# First', 'page.md', 'First'],
+    ['# `useChat()` <Badge text="new" />', 'page.mdx', 'useChat() new'],
+    ['::: tip\n# In a container\n:::', 'page.md', 'In a container'],
+    ['## Examples\n\ntext', 'rules/await-thenable.mdx', 'Await thenable'],
     ['text', '01-getting_started.md', 'Getting started'],
     ['text', '(group)/02-first-steps.mdx', 'First steps'],
     ['text', 'guide/index.md', 'Guide'],
@@ -189,7 +190,7 @@ describe('the title', () => {
   })
 
   it('is shown once', () => {
-    expect(htmlOf('## Only heading\n\nText.')).toBe('<p>Text.</p>')
+    expect(htmlOf('# Only heading\n\nText.')).toBe('<p>Text.</p>')
     expect(htmlOf('Before.\n\n## Later heading\n\nText.')).toContain('<h2 id="later-heading">')
   })
 })

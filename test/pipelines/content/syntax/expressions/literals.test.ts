@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { parseDocument } from '../../../../pipelines/content/document.js'
-import { renderMarkdown } from '../../../../services/docs/pages/render.js'
-import { linesOf, pageOf } from '../folder.js'
+import { parseDocument } from '../../../../../pipelines/content/document.js'
+import { renderMarkdown } from '../../../../../services/docs/pages/render.js'
+import { linesOf, pageOf } from '../../folder.js'
 
 const markdownOf = (source: string) => pageOf(source).markdown
 const table = (...rows: string[]) => rows.map((row) => `| ${row} |`).join('\n')
