@@ -8,6 +8,7 @@ import {
   parseMdBook,
   parseSnippet,
   selectLines,
+  sitePath,
   type Include,
 } from './includes.js'
 import { isInternal, linkToken, NONCHARACTERS } from './links.js'
@@ -121,7 +122,10 @@ export class Assembly {
 
   /** Returns the lines of a file that an include selects. @throws ContentError. */
   #text(include: Include, file: string): { path: string; text: string } {
-    const path = includePath(include.target, file)
+    const own = includePath(include.target, file)
+    const ofSite = sitePath(include.target)
+    const isOfSite = this.#textAt(ofSite) !== undefined && this.#textAt(own) === undefined
+    const path = isOfSite ? ofSite : own
     if (path === undefined) throw refused('it is outside of the content folder')
     const entry: Omit<Included, 'path'> = this.#included.get(path) ?? {
       error: 'a page may include 100 files',
@@ -138,6 +142,10 @@ export class Assembly {
     )
       throw refused(`it has no region ${include.region ?? ''}`)
     return { path, text: selected }
+  }
+
+  #textAt(path: string | undefined): string | undefined {
+    return path === undefined ? undefined : this.#included.get(path)?.text
   }
 
   /** Reports an expression once for each component of the page. */

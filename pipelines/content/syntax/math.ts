@@ -1,4 +1,4 @@
-import type { Nodes, Paragraph, Root, RootContent } from 'mdast'
+import type { Paragraph, Root, RootContent } from 'mdast'
 import { mathFromMarkdown } from 'mdast-util-math'
 import { math as mathSyntax } from 'micromark-extension-math'
 import type { Code, Construct, State, Tokenizer } from 'micromark-util-types'

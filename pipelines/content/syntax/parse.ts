@@ -6,6 +6,8 @@ import { unified } from 'unified'
 import { ContentError } from '../page.js'
 import { rewriteConventions } from './conventions.js'
 import { prepareBraces, type Fault } from './expressions/braces.js'
+import { rewriteAdmonitions } from './lines/admonitions.js'
+import { rewriteShortcodes } from './lines/shortcodes.js'
 import { containers, parseMarkdown } from './markdown.js'
 import { math, withDisplayedMath } from './math.js'
 import { liftTags } from './tags.js'
@@ -23,7 +25,7 @@ export interface Body {
  * @throws ContentError with the line that is malformed.
  */
 export function parseBody(body: string, file: string): Body {
-  const text = rewriteConventions(body)
+  const text = rewriteConventions(rewriteAdmonitions(rewriteShortcodes(body)))
   if (file.endsWith('.mdx')) return parseMdx(text)
   return { root: asMarkdown(text), faults: [] }
 }

@@ -57,7 +57,14 @@ function messageStream({ sources, text }: Streamed): ReturnType<typeof createUIM
         writer.write({ type: 'source-url', sourceId: String(index + 1), url, title })
       })
       writer.write({ type: 'text-start', id })
-      for await (const delta of text) writer.write({ type: 'text-delta', id, delta })
+      try {
+        for await (const delta of text) writer.write({ type: 'text-delta', id, delta })
+      } catch (error) {
+        // The protocol's own error has only a text.
+        const { code, message } = error instanceof AnswerFailed ? error : new AnswerFailed('provider')
+        writer.write({ type: 'data-error', data: { error: message, code }, transient: true })
+        throw error
+      }
       writer.write({ type: 'text-end', id })
       writer.write({ type: 'finish-step' })
       writer.write({ type: 'finish' })

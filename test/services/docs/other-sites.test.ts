@@ -1,3 +1,4 @@
+import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SERVED_PATHS } from '../../../pipelines/content/links.js'
 import { until } from '../../harness/until.js'
@@ -140,5 +141,42 @@ describe('GET /api/chat/<id>/stream', () => {
         { error: 'Not Found', code: 'HW_NOT_FOUND' },
       ])
     }
+  })
+})
+
+describe('an error', () => {
+  it.each([
+    ['GET', '/api/docs/none', 404],
+    ['GET', '/api/none', 404],
+    ['GET', '/docs/none.mdx', 404],
+    ['GET', '/_docs/none.js', 404],
+    ['GET', '/api/search?query=x&limit=no', 400],
+    ['GET', '/%ff', 400],
+    ['DELETE', '/api/ask', 405],
+    ['POST', '/api/ask', 400],
+    ['POST', '/api/chat', 400],
+    ['POST', '/mcp', 400],
+  ])('of %s %s has a code', async (method, path, status) => {
+    const response = await fetch(docs.url + path, { method, ...(method === 'POST' && { body: '{' }) })
+    expect(response.status).toBe(status)
+    expect(await response.json()).toMatchObject({
+      error: expect.any(String),
+      code: expect.stringMatching(/^HW_/),
+    })
+  })
+
+  it.each([
+    ['GET / HTTP/9.9\r\n\r\n', 400],
+    ['nonsense\r\n\r\n', 400],
+    [`GET / HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(70_000)}\r\n\r\n`, 431],
+  ])('of what is no request of HTTP has a code: %.20j', async (bytes, status) => {
+    const { hostname, port } = new URL(docs.url)
+    const socket = connect(Number(port), hostname)
+    socket.write(bytes)
+    const chunks: Buffer[] = []
+    for await (const chunk of socket) chunks.push(chunk as Buffer)
+    const [head = '', body = ''] = Buffer.concat(chunks).toString().split('\r\n\r\n')
+    expect(head).toMatch(new RegExp(`^HTTP/1\\.1 ${String(status)} `))
+    expect(JSON.parse(body)).toMatchObject({ error: expect.any(String), code: 'HW_INVALID_ARGUMENT' })
   })
 })
