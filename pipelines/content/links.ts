@@ -73,6 +73,8 @@ export interface Target extends Pick<Page, 'url' | 'file' | 'toc'> {
   readonly ids: readonly string[]
   /** Other addresses: paths without slashes around them. */
   readonly aliases: readonly string[]
+  /** The folder of the page's language; empty if it has none. */
+  readonly languageFolder: string
 }
 
 /** The number of different links that must lead to pages without the first part of their path, for it to be the base path of the site. */
@@ -152,7 +154,7 @@ export class LinkTargets {
       url,
       finding: { kind: 'link', file, line, message },
     })
-    const target = path === '' ? page : this.#target(decoded(path), file, page.url)
+    const target = path === '' ? page : this.#target(decoded(path), file, page)
     if (target === undefined) {
       const [, served] = SERVED_PAGES.exec(path) ?? []
       const isGood = isServed(path) || (served !== undefined && this.find(decoded(served)) !== undefined)
@@ -168,10 +170,15 @@ export class LinkTargets {
   }
 
   /** Relative links start from the file, as in editors, or from the URL, as in browsers: a folder's page may be meant either way. */
-  #target(path: string, file: string, url: string): Target | undefined {
+  #target(path: string, file: string, { url, languageFolder }: Target): Target | undefined {
     if (path.startsWith('/')) {
       const base = this.#bases.find((each) => path === each || path.startsWith(`${each}/`))
-      return this.#rooted(path) ?? (base === undefined ? undefined : this.#rooted(path.slice(base.length)))
+      return (
+        this.#rooted(path) ??
+        // Nextra adds the language to links.
+        (languageFolder === '' ? undefined : this.find(`${languageFolder}${path}`)) ??
+        (base === undefined ? undefined : this.#rooted(path.slice(base.length)))
+      )
     }
     const from = decoded(url)
     const paths = [

@@ -34,6 +34,7 @@ interface Placed extends Drafted, Arranged {
   readonly title: string
   readonly label: string
   readonly lang: string | undefined
+  readonly languageFolder: string
 }
 
 /** The pages of a folder. */
@@ -64,7 +65,7 @@ export function placePages(drafted: readonly Drafted[], options: SiteOptions = {
   const placedPages = written.map((each): Placed => {
     const { folder } = languageFolderOf(each.file, languages)
     const lang = each.draft.lang ?? (folder === '' ? languages.main : languages.folders.get(folder))
-    return place(each, arrangement.of(each), lang, conventions)
+    return { ...place(each, arrangement.of(each), conventions), lang, languageFolder: folder }
   })
   const { byUrl, errors } = addressed(placedPages, conventions)
   const first = defaultLanguage(files, languages)
@@ -141,27 +142,26 @@ function translationsOf(
   )
 }
 
-const targetOf = (url: string, { file, draft: { toc, ids, aliases } }: Placed): Target => ({
+const targetOf = (url: string, { file, languageFolder, draft: { toc, ids, aliases } }: Placed): Target => ({
   url,
   file,
   toc,
   ids,
   aliases: aliasesOf(file, aliases),
+  languageFolder,
 })
 
 function place(
   { file, draft }: Drafted,
   arranged: Arranged,
-  lang: string | undefined,
   conventions: Conventions,
-): Placed {
+): Omit<Placed, 'lang' | 'languageFolder'> {
   const { folders, name } = namesOf(file, conventions)
   const own = arranged.levels.at(-1)
   const title = draft.title ?? own?.label ?? readable(name ?? folders.at(-1) ?? '')
   return {
     file,
     draft,
-    lang,
     ...arranged,
     segments: segmentsOf(file, draft, conventions),
     title: title === '' ? 'Documentation' : title,

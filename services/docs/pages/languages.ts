@@ -16,7 +16,7 @@ export function switchOf(page: Page | undefined): Html | undefined {
   const { lang, translations } = page ?? { lang: undefined, translations: [] }
   if (translations.length < 2) return undefined
   const others = translations.filter((each) => each.lang !== lang)
-  return html`<details class="languages">
+  return html`<details class="open languages">
     <summary>${nameOf(lang ?? 'en')}</summary>
     <div>
       ${others.map(

@@ -159,8 +159,10 @@ class Scanner implements Prepared {
   #brace(at: number): number {
     const found = this.#expression(at)
     if (found !== undefined) {
-      if (found.end - at > LONG && this.#isReplaceable(at, found.end)) this.#replaceLong(at, found)
-      return found.end
+      const { node, end } = found
+      if (node !== undefined && end - at > LONG && this.#isReplaceable(at, end))
+        this.#replaceLong(at, { node, end })
+      return end
     }
     const before = this.#source.slice(this.#source.lastIndexOf('\n', at - 1) + 1, at)
     this.#patience -= before.length
@@ -173,11 +175,11 @@ class Scanner implements Prepared {
     return value ?? at + 1
   }
 
-  /** Returns the expression in braces; undefined if it is not valid. Its end is behind the closing brace. */
-  #expression(at: number): Found | undefined {
+  /** Returns the expression in braces, without a node if it is a comment; undefined if it is not valid. Its end is behind the closing brace. */
+  #expression(at: number): { node: Found['node'] | undefined; end: number } | undefined {
     const text = this.#source
     const from = this.#spaceEnd(at + 1)
-    if (text[from] === '}') return { node: undefined as never, end: from + 1 }
+    if (text[from] === '}') return { node: undefined, end: from + 1 }
     if (this.#patience < 0) return undefined
     const isSpread = text.startsWith('...', from)
     if (isSpread && !IN_TAG.test(text.slice(Math.max(0, at - MAX_TAG), at))) return undefined

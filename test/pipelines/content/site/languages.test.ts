@@ -75,6 +75,7 @@ describe('the languages of a site', () => {
       ...paths({ '': ['a', '404'], de: ['a', '404', 'b'] }),
       'de/c.md': '[a](./a.md) [a](/de/a/)',
       'c.md': '[a](./a.md)',
+      'de/d.md': '[only here](/b)',
     })
     expect(linesOf(findings)).toEqual([])
     expect(unlisted.map(({ url }) => url)).toEqual(['/404', '/de/404'])

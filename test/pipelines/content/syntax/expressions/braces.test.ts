@@ -18,6 +18,7 @@ describe('the expressions of MDX', () => {
     ["a {'{'} b", 'a { b'],
     ['a {"}"} b', 'a } b'],
     ['a {/* } */} b', 'a  b'],
+    [`a {/* ${'long '.repeat(200)} */} b`, 'a  b'],
     ['export const limit = 50\n\nAt most {limit}.', 'At most 50.'],
     ['export const a = {b: ["x", {c: 7}]}\n\n{a.b[1].c} {a["b"][0]}', '7 x'],
     ['export const a = 2, b = a * 3\n\n<Card title={`${b} times`} />', '**6 times**'],
