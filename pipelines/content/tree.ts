@@ -21,7 +21,7 @@ export interface Drafted {
   readonly draft: Draft
 }
 
-/** What is known about a site apart from its pages. */
+/** The facts about a site that are not in its pages. */
 export interface SiteOptions {
   /** The contents of the files that order pages. */
   readonly orderings?: readonly Ordering[]

@@ -15,7 +15,7 @@ interface Feature {
   readonly linkText: string | undefined
 }
 
-/** What the frontmatter of a home page shows, as of VitePress and Starlight. */
+/** The parts of a home page that its frontmatter contains, as of VitePress and Starlight. */
 export interface Home {
   /** The name of the site, which is the title if there is no other. */
   readonly title: string | undefined

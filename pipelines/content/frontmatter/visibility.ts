@@ -1,6 +1,6 @@
 import { fieldsIn, type Fields } from './values.js'
 
-/** Where a page is shown. */
+/** The lists and searches that contain a page. */
 export interface Visibility {
   /** A draft is no page. */
   readonly isDraft: boolean
@@ -19,7 +19,7 @@ export const LISTED: Visibility = {
   isInSearch: true,
 }
 
-/** Returns where a page is shown, by the fields of the tools that have such fields. */
+/** Returns the visibility of a page, by the fields of the tools that have such fields. */
 export function visibilityIn(fields: Fields): Visibility {
   const search = fields['search']
   const build = fieldsIn(fields['build'] ?? fields['_build'])

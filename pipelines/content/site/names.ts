@@ -2,12 +2,12 @@ import type { Tool } from '../page.js'
 import type { Ordering } from './order-file.js'
 import { withoutOrder } from '../links.js'
 
-/** What the files of a site have in common, and by which their names are understood. */
+/** The conventions of a site, by which the names of its files are understood. */
 export interface Conventions {
   readonly tool: Tool | undefined
-  /** Whether `README.md` is the page of its folder. */
+  /** True if `README.md` is the page of its folder. */
   readonly hasReadmes: boolean
-  /** Whether `page.mdx` is the page of its folder. */
+  /** True if `page.mdx` is the page of its folder. */
   readonly hasNextPages: boolean
 }
 

@@ -4,7 +4,7 @@ import { fieldsIn, numberIn, textIn, type Fields } from '../frontmatter/values.j
 import { moduleObject } from '../syntax/expressions/module.js'
 import { summaryOf, type Summary } from './summary.js'
 
-/** What a file says about the order and names of the pages of a folder. */
+/** The order and names of the pages of a folder, by a file. */
 export interface FolderOrder {
   /** Path of the folder; empty for the root. */
   readonly folder: string

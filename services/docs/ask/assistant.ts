@@ -33,7 +33,7 @@ export class Assistant {
     this.#parts = parts
   }
 
-  /** @param lang language of the pages, as a BCP 47 tag; empty for the main one. */
+  /** Answers one question. @param lang language of the pages, as a BCP 47 tag; empty for the main one. */
   async ask(text: string, signal: AbortSignal, lang: string): Promise<Answered> {
     const question = await this.#question([{ role: 'user', text }], signal, lang)
     const { evidence } = question

@@ -17,7 +17,7 @@ export function switchOf(page: Page | undefined): Html | undefined {
   if (translations.length < 2) return undefined
   const others = translations.filter((each) => each.lang !== lang)
   return html`<details class="open languages">
-    <summary>${nameOf(lang ?? 'en')}</summary>
+    <summary aria-label="${nameOf(lang ?? 'en')}">${(lang ?? 'en').toUpperCase()}</summary>
     <div>
       ${others.map(
         (other) =>

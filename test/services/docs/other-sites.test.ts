@@ -52,7 +52,7 @@ describe('an unlisted page', () => {
     expect(text).not.toMatch(/secret|lost|draft/i)
   })
 
-  it('if it is a draft, is nowhere', async () => {
+  it('that is a draft has no address', async () => {
     for (const path of ['/draft', '/docs/draft.mdx', '/api/docs/draft'])
       expect((await docs.get(path)).status).toBe(404)
   })

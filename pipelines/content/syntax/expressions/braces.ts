@@ -8,7 +8,7 @@ import { programOf } from './literals.js'
 /** An expression that cannot be parsed, and is shown as it is written. */
 export interface Fault {
   readonly line: number
-  /** Whether the parser of MDX cannot parse the page, because the expression is the value of a property and has no end. */
+  /** True if the parser of MDX cannot parse the page, because the expression is the value of a property and has no end. */
   readonly isFatal: boolean
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { linesOf, placed } from '../folder.js'
 
-/** Where the page of a frontmatter is shown. */
+/** Returns the lists that show the page of a frontmatter. */
 function shown(fields: string) {
   const { pages, unlisted } = placed({ 'a.md': `---\n${fields}\n---\n\ntext` })
   const page = [...pages, ...unlisted][0]
