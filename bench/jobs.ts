@@ -90,6 +90,8 @@ export const JOBS: readonly Job[] = [
     'graphql-reorganisations',
   ),
   test('answers without a language model to judged questions', { JUDGED_ANSWERS: '1' }, 'answers'),
+  // Skipped, with a line that says so, without the sites in .data/sites or OTHER_SITES_DIR.
+  test('sites of other tools, served whole', { OTHER_SITES: '1' }, 'other-sites'),
   test('answers from memory during 50 reorganisations', { CACHED_ANSWERS_REORGS: '50' }, 'cached-answers'),
   test(
     'whole tests of which CI runs a part: controls of chaos, a reorganisation of 400 blocks, statistics of every recorded one, shards, failover, a foreign site, every page in every language, a second database on Kafka, replays, audits',

@@ -86,6 +86,20 @@ function optional(
 const optionalPath = (env: string, doc: string): Setting<string | undefined> =>
   optional({ env, type: 'path' }, doc, (value) => resolve(value))
 
+/** Declares a list of languages as BCP 47 tags, separated by commas. */
+function languages(env: string, doc: string): Setting<readonly string[] | undefined> {
+  const parse = (value: string | undefined): readonly string[] | undefined => {
+    try {
+      return value === undefined
+        ? undefined
+        : Intl.getCanonicalLocales(value.split(',').map((tag) => tag.trim()))
+    } catch {
+      throw new UsageError(`must be languages, such as en,de,pt-BR, got '${value ?? ''}'`)
+    }
+  }
+  return { env, type: 'languages', fallback: '', secret: false, doc, parse }
+}
+
 const secret = (env: string, doc: string): Setting<string | undefined> =>
   optional({ env, type: 'secret', secret: true }, doc)
 
@@ -415,6 +429,10 @@ const SETTINGS = {
     'CONTENT_DIR',
     './content',
     'The pages of the documentation: a folder of .md and .mdx files, reloaded when they change.',
+  ),
+  contentLanguages: languages(
+    'CONTENT_LANGUAGES',
+    'The languages of the documentation, as BCP 47 tags, that of the pages outside of the folders first: `en,de,pt-BR` for pages in English beside the folders `de` and `pt-br`. Not set: folders of the first level that have the names of languages and translations of the same pages.',
   ),
   embeddingModelDir: optionalPath(
     'EMBEDDING_MODEL_DIR',

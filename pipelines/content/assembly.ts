@@ -1,12 +1,14 @@
 import type { Html, Nodes, Root, RootContent } from 'mdast'
 import { visit } from 'unist-util-visit'
-import { splitFrontmatter, type Frontmatter } from './frontmatter.js'
+import { splitFrontmatter, type Split } from './frontmatter/frontmatter.js'
+import { homeBlocks } from './frontmatter/home.js'
 import {
   includePath,
   parseInclude,
   parseMdBook,
   parseSnippet,
   selectLines,
+  sitePath,
   type Include,
 } from './includes.js'
 import { isInternal, linkToken, NONCHARACTERS } from './links.js'
@@ -14,6 +16,7 @@ import { ContentError, type Finding, type Included, type WrittenLink } from './p
 import { convertComponents } from './syntax/components.js'
 import type { IncludeLine } from './syntax/conventions.js'
 import { setHeadingIds, headingId } from './syntax/headings.js'
+import { bindNames } from './syntax/expressions/scope.js'
 import { lineOf, parseBody } from './syntax/parse.js'
 
 /** The maximum length of all included texts of a page, in characters: each may be included several times. */
@@ -25,6 +28,11 @@ const HTML_LINK = /(<a\s(?:[^>]*?\s)?href=)(["'])(.*?)\2/gi
 
 /** Returns the error of an include that is refused. */
 const refused = (why: string): ContentError => new ContentError(1, why)
+
+/** The tree of a file, converted to Markdown, and its frontmatter. */
+export interface Assembled extends Pick<Split, 'frontmatter' | 'fields'> {
+  readonly root: Root
+}
 
 /** Assembles the tree of a page from its file and the included files. */
 export class Assembly {
@@ -40,19 +48,22 @@ export class Assembly {
   }
 
   /** Returns the converted tree of the page's file. @throws ContentError with the line that is malformed. */
-  page(source: string, file: string): { frontmatter: Frontmatter; root: Root } {
+  page(source: string, file: string): Assembled {
     return this.#tree(source, [file])
   }
 
   /** @param files the chain of includes: the page's file first, the current file last. */
-  #tree(source: string, files: readonly string[]): { frontmatter: Frontmatter; root: Root } {
+  #tree(source: string, files: readonly string[]): Assembled {
     const file = files.at(-1) ?? ''
     const text = source
       .replace(/^\uFEFF/, '')
       .replace(/\r\n?/g, '\n')
       .replace(NONCHARACTERS, '')
-    const { frontmatter, body } = splitFrontmatter(text)
-    const root = parseBody(body, file)
+    const { frontmatter, fields, body } = splitFrontmatter(text)
+    const { root, faults } = parseBody(body, file)
+    for (const { line } of faults)
+      this.findings.push({ kind: 'expression', file, line, message: 'an expression is not valid' })
+    bindNames(root, fields)
     const imports = importsOf(root)
     const attempt = <T>(at: number, target: string, work: () => T): T | undefined => {
       try {
@@ -76,8 +87,10 @@ export class Assembly {
         this.#reportExpression(component, file, at)
       },
     })
+    const { home, title } = frontmatter
+    if (home !== undefined && files.length === 1) root.children.unshift(...homeBlocks(home, title))
     this.#takeLinks(root, file)
-    return { frontmatter, root }
+    return { frontmatter, fields, root }
   }
 
   #include({ kind, target }: IncludeLine, files: readonly string[]): RootContent[] {
@@ -109,7 +122,10 @@ export class Assembly {
 
   /** Returns the lines of a file that an include selects. @throws ContentError. */
   #text(include: Include, file: string): { path: string; text: string } {
-    const path = includePath(include.target, file)
+    const own = includePath(include.target, file)
+    const ofSite = sitePath(include.target)
+    const isOfSite = this.#textAt(ofSite) !== undefined && this.#textAt(own) === undefined
+    const path = isOfSite ? ofSite : own
     if (path === undefined) throw refused('it is outside of the content folder')
     const entry: Omit<Included, 'path'> = this.#included.get(path) ?? {
       error: 'a page may include 100 files',
@@ -126,6 +142,10 @@ export class Assembly {
     )
       throw refused(`it has no region ${include.region ?? ''}`)
     return { path, text: selected }
+  }
+
+  #textAt(path: string | undefined): string | undefined {
+    return path === undefined ? undefined : this.#included.get(path)?.text
   }
 
   /** Reports an expression once for each component of the page. */

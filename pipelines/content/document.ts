@@ -1,6 +1,7 @@
 import { remarkHeading } from 'fumadocs-core/mdx-plugins/remark-heading'
 import { remarkStructure } from 'fumadocs-core/mdx-plugins/remark-structure'
 import type { Heading, Root, RootContent, Text } from 'mdast'
+import { mathToMarkdown } from 'mdast-util-math'
 import { defaultHandlers, type Handle, type Options } from 'mdast-util-to-markdown'
 import { toString } from 'mdast-util-to-string'
 import remarkGfm from 'remark-gfm'
@@ -9,6 +10,7 @@ import { unified } from 'unified'
 import { visit } from 'unist-util-visit'
 import { VFile } from 'vfile'
 import { Assembly } from './assembly.js'
+import { toolOf } from './frontmatter/tool.js'
 import {
   hashOf,
   type Draft,
@@ -19,10 +21,17 @@ import {
 } from './page.js'
 import { hasContainers, markedBlocks, plainBlocks } from './syntax/containers.js'
 import { headingId, setHeadingIds } from './syntax/headings.js'
+import { MATH_LIKE } from './syntax/math.js'
 
-/** Writes text without escaping underscores between letters, which cannot begin an emphasis: names_like_this stay unchanged. */
+/**
+ * Writes text without escaping underscores between letters, which cannot begin an emphasis: names_like_this stay unchanged. Dollars
+ * are escaped only where they would be math.
+ */
 const text: Handle = (node: Text, parent, state, info) =>
-  defaultHandlers.text(node, parent, state, info).replace(/(?<=[\p{L}\p{N}_])\\_(?=[\p{L}\p{N}_\\])/gu, '_')
+  defaultHandlers
+    .text(node, parent, state, info)
+    .replace(/(?<=[\p{L}\p{N}_])\\_(?=[\p{L}\p{N}_\\])/gu, '_')
+    .replace(MATH_LIKE, (dollars) => dollars.replaceAll('$', '\\$'))
 
 const heading: Handle = (node: Heading, parent, state, info) => {
   const line = defaultHandlers.heading(node, parent, state, info)
@@ -30,17 +39,21 @@ const heading: Handle = (node: Heading, parent, state, info) => {
   return ownId === undefined ? line : `${line} [#${ownId}]`
 }
 
+const handlers = { ...mathToMarkdown().handlers, text, heading }
 const STYLE: Options = { bullet: '-', rule: '-', fences: true, listItemIndent: 'one' }
 const GFM = { tablePipeAlign: false }
 
 const writer = unified()
   .use(remarkGfm, GFM)
-  .use(remarkStringify, { ...STYLE, handlers: { text, heading } })
+  .use(remarkStringify, { ...STYLE, handlers })
   .freeze()
 const reader = unified()
   .use(remarkGfm, GFM)
   .use(remarkHeading, { customId: false })
-  .use(remarkStructure, { stringify: { handlers: { text } } })
+  .use(remarkStructure, {
+    types: ['heading', 'paragraph', 'blockquote', 'tableCell', 'code', 'math'],
+    stringify: { handlers: { ...mathToMarkdown().handlers, text }, fences: true },
+  })
   .freeze()
 
 /**
@@ -51,7 +64,7 @@ const reader = unified()
  */
 export function parseDocument(source: string, file: string, included: readonly Included[] = []): Draft {
   const assembly = new Assembly(included)
-  const { frontmatter, root } = assembly.page(source, file)
+  const { frontmatter, fields, root } = assembly.page(source, file)
   setHeadingIds(root)
   const marked = hasContainers(root.children) ? write(markedBlocks(root.children)) : undefined
   root.children = plainBlocks(root.children)
@@ -60,10 +73,11 @@ export function parseDocument(source: string, file: string, included: readonly I
   const { toc, structuredData } = vfile.data as { toc: TocEntry[]; structuredData: StructuredData }
   const titles = headingTitles(root)
   const entries = toc.map(({ url, depth }) => ({ title: titles.get(url) ?? '', url, depth }))
-  const titled = frontmatter.title === undefined ? firstHeading(root) : undefined
+  const titled = frontmatter.title === undefined ? firstTitle(root) : undefined
   const title = frontmatter.title ?? (titled && headingTitle(titled))
   const { links, ids, findings } = assembly
-  const { description, tags } = frontmatter
+  const { home: _home, ...written } = frontmatter
+  const { description, tags } = written
   const page = {
     description,
     tags,
@@ -73,7 +87,8 @@ export function parseDocument(source: string, file: string, included: readonly I
     structuredData: withoutGaps(structuredData, entries),
     sections: sectionsOf(root, title, titled),
   }
-  return { ...frontmatter, ...page, title, links, ids, findings, hash: hashOf(page) }
+  const tool = toolOf(fields, source)
+  return { ...written, ...page, title, tool, links, ids, findings, hash: hashOf(page) }
 }
 
 const write = (children: RootContent[]): string => writer.stringify({ type: 'root', children }).trim()
@@ -88,22 +103,23 @@ function headingTitles(root: Root): Map<string, string> {
 const headingTitle = (heading: Heading): string =>
   toString(heading, { includeHtml: false }).replace(/\s+/g, ' ').trim()
 
-/** Returns the first heading that has a text. */
-const firstHeading = (root: Root): Heading | undefined =>
-  root.children.find((node): node is Heading => node.type === 'heading' && headingTitle(node) !== '')
+/** Returns the first heading of level 1 that has a text. */
+const firstTitle = (root: Root): Heading | undefined =>
+  root.children.find(
+    (node): node is Heading => node.type === 'heading' && node.depth === 1 && headingTitle(node) !== '',
+  )
 
 /**
  * Completes structured data. Fumadocs leaves `heading` undefined for content above the first heading, and omits empty headings and
- * headings in quotes, although both are in the toc and may have contents.
+ * headings in quotes, although both are in the toc and may have contents. Its headings are Markdown, with escapes; ours are text.
  */
-function withoutGaps({ headings, contents }: StructuredData, toc: readonly TocEntry[]): StructuredData {
-  const contentById = new Map(headings.map(({ id, content }) => [id, content]))
+function withoutGaps(
+  { contents }: Pick<StructuredData, 'contents'>,
+  toc: readonly TocEntry[],
+): StructuredData {
   const all = contents as readonly { heading?: string; content: string }[]
   return {
-    headings: toc.map(({ title, url }) => ({
-      id: url.slice(1),
-      content: contentById.get(url.slice(1)) ?? title.trim(),
-    })),
+    headings: toc.map(({ title, url }) => ({ id: url.slice(1), content: title.trim() })),
     contents: all.map(({ heading = '', content }) => ({ heading, content })),
   }
 }

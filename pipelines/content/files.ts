@@ -2,6 +2,7 @@ import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs
 import { lstat, readdir, realpath } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import { includePaths } from './includes.js'
+import { isOrderFile, orderingOf, type Ordering } from './site/order-file.js'
 import { ContentError, type Included } from './page.js'
 
 /** A file of the content, with a stamp that detects changes. */
@@ -19,7 +20,7 @@ const PAGE = /\.mdx?$/
 const MAX_BYTES = 1024 * 1024
 
 /**
- * Returns all Markdown and MDX files of a folder, sorted by name. Hidden files and `node_modules` are left out, and so are links
+ * Returns all Markdown and MDX files of a folder and the files that order them, sorted by name. Hidden files and `node_modules` are left out, and so are links
  * to files outside the folder. A link to a file inside it counts as that file, as in mounted volumes; links to folders are not
  * followed.
  * @throws if the folder itself cannot be read.
@@ -33,7 +34,7 @@ export async function listFiles(folder: string): Promise<readonly Listed[]> {
       if (entry.name.startsWith('.') || entry.name === 'node_modules') return
       const at = join(path, entry.name)
       if (entry.isDirectory()) await walk(at).catch(vanished)
-      else if (PAGE.test(entry.name)) {
+      else if (PAGE.test(entry.name) || isOrderFile(entry.name)) {
         const listed = await inspect(root, at, entry.isFile() ? at : undefined).catch(vanished)
         if (listed !== undefined) files.push(listed)
       }
@@ -59,8 +60,31 @@ function vanished(error: unknown): undefined {
   if (!(error instanceof Error && 'code' in error)) throw error
 }
 
-/** Returns whether a file is a partial: it is included by pages, and is none itself (`_x.mdx`, `_parts/x.md`, `x.shared.mdx`). */
-export const isPartial = (file: string): boolean => /(^|\/)_|\.shared\.mdx?$/.test(file)
+/**
+ * Returns whether a file is a partial: it is included by pages, and is none itself (`_x.mdx`, `_parts/x.md`, `x.shared.mdx`). Hugo's
+ * `_index.md` is the page of its folder.
+ */
+export const isPartial = (file: string): boolean =>
+  /(^|\/)_|\.shared\.mdx?$/.test(file.replace(/(^|\/)_index\.mdx?$/, ''))
+
+/** The maximum size of a file that orders pages. It is parsed in the process that serves, so it must not take long. */
+const MAX_ORDER_BYTES = 128 * 1024
+
+/**
+ * Reads a file that orders pages.
+ * @throws ContentError if it is not valid; a system error if it no longer exists.
+ */
+export function readOrdering(listed: Listed): Ordering {
+  const text = readListed(listed)
+  if (text.length > MAX_ORDER_BYTES)
+    throw new ContentError(1, `it is larger than ${String(MAX_ORDER_BYTES)} characters`)
+  try {
+    return orderingOf(listed.file, text)
+  } catch (error) {
+    const [reason = ''] = (error instanceof Error ? error.message : String(error)).split('\n')
+    throw new ContentError(1, `the order of pages cannot be read: ${reason}`)
+  }
+}
 
 /** Everything that determines the draft of a page. */
 export interface Source {

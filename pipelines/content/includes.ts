@@ -33,11 +33,21 @@ export function includePaths(text: string, file: string): string[] {
     [...text.matchAll(pattern)].map(([, target = '']) => target),
   )
   const snippets = [...text.matchAll(SNIPPET_FILE)].map(([, name = '']) => snippetPath(name))
-  return [...new Set([...targets, ...snippets].flatMap((target) => includePath(target, file) ?? []))]
+  const paths = [...targets, ...snippets].flatMap((target) => [includePath(target, file), sitePath(target)])
+  return [...new Set(paths)].filter((path) => path !== undefined)
 }
 
 /** Returns the path of a file that a `<Snippet file>` names. */
 export const snippetPath = (name: string): string => `/snippets/${name}`
+
+/**
+ * Returns the path of a file that Docusaurus names from the folder of the site, `@site/docs/x.mdx`, if the content is that site's folder
+ * `docs`; undefined for other paths.
+ */
+export const sitePath = (target: string): string | undefined => {
+  const inFolder = /^@site\/[^/]+\/(.+)$/.exec(target)?.[1]
+  return inFolder === undefined ? undefined : includePath(`/${inFolder}`, '')
+}
 
 /** Returns the path of an included file, relative to the content folder; undefined if it is outside. */
 export function includePath(target: string, file: string): string | undefined {

@@ -6,12 +6,6 @@ export const urlOf = (segments: readonly string[]): string => `/${segments.map(e
 
 const PAGE = /\.mdx?$/
 
-/** Returns the URL segments of a file's page: its path without the extension. `index` is the page of its folder. */
-export function segmentsOf(file: string): readonly string[] {
-  const segments = file.replace(PAGE, '').split('/')
-  return segments.at(-1) === 'index' ? segments.slice(0, -1) : segments
-}
-
 /** Returns the number of an ordering prefix, such as 2 for `02-install`; undefined for other names, and for dates and versions. */
 export function orderOf(name: string): number | undefined {
   const digits = /^(\d+)[-_. ]+(?!\d)/.exec(name)?.[1]
@@ -19,7 +13,7 @@ export function orderOf(name: string): number | undefined {
 }
 
 /** Returns a segment without an ordering prefix. */
-const unordered = (name: string): string =>
+export const withoutOrder = (name: string): string =>
   orderOf(name) === undefined ? name : name.replace(/^\d+[-_. ]+/, '')
 
 /**
@@ -31,7 +25,7 @@ export function aliasOf(path: string): string {
     .replace(/\.(?:mdx?|html?)$/i, '')
     .split('/')
     .filter((name) => name !== '' && name !== '.' && !/^\(.*\)$/.test(name))
-    .map(unordered)
+    .map(withoutOrder)
   return (/^(?:index|readme)$/i.test(names.at(-1) ?? '') ? names.slice(0, -1) : names).join('/')
 }
 
@@ -55,38 +49,101 @@ const inMarkdown = (url: string): string =>
 /** Returns whether a URL may lead to a page: it has neither scheme nor host. */
 export const isInternal = (url: string): boolean => !/^(?:[a-z][a-z\d+.-]*:|\/\/)/i.test(url) && url !== ''
 
-/** The paths of the service itself. `/docs/…` may also be the page of another site, which is resolved first. */
-const SERVED = /^\/(?:api|docs|mcp|health|metrics|llms[\w.-]*|robots\.txt|sitemap\.xml)(?:[/?#]|$)/
+/** The paths of the service that are no pages. */
+export const SERVED_PATHS: readonly string[] = [
+  '/api/ask',
+  '/api/chat',
+  '/api/docs',
+  '/api/search',
+  '/health',
+  '/llms-full.txt',
+  '/llms.mdx',
+  '/llms.txt',
+  '/mcp',
+  '/metrics',
+  '/robots.txt',
+  '/sitemap.xml',
+]
+/** The paths of the service that the path of a page follows. */
+const SERVED_PAGES = /^\/(?:api\/docs|llms\.mdx)\/(.+)$/
 
 /** A page that links may lead to. */
 export interface Target extends Pick<Page, 'url' | 'file' | 'toc'> {
   /** Ids of HTML elements. */
   readonly ids: readonly string[]
+  /** Other addresses: paths without slashes around them. */
+  readonly aliases: readonly string[]
+  /** The folder of the page's language; empty if it has none. */
+  readonly languageFolder: string
 }
+
+/** The number of different links that must lead to pages without the first part of their path, for it to be the base path of the site. */
+const LEAST_BASED = 2
+const MAX_BASE_SEGMENTS = 2
 
 /** Finds the pages that links lead to. */
 export class LinkTargets {
   readonly #byFile = new Map<string, Target>()
+  readonly #byUrl = new Map<string, Target>()
   readonly #byAlias = new Map<string, Target>()
+  readonly #bases: readonly string[]
 
-  /** @param targets in order: of several with the same alias, the first is found. */
-  constructor(targets: readonly Target[]) {
-    for (const target of targets) {
-      this.#byFile.set(target.file.replace(PAGE, ''), target)
-      const alias = aliasOf(target.file)
+  /**
+   * @param targets in order: of several with the same alias, the first is found.
+   * @param links of all pages, from which the base path of the site is found.
+   */
+  constructor(targets: readonly Target[], links: Iterable<Pick<WrittenLink, 'url'>> = []) {
+    const addAlias = (alias: string, target: Target): void => {
       if (!this.#byAlias.has(alias)) this.#byAlias.set(alias, target)
     }
+    for (const target of targets) {
+      this.#byFile.set(target.file.replace(PAGE, ''), target)
+      this.#byUrl.set(decoded(target.url).slice(1), target)
+      addAlias(aliasOf(target.file), target)
+    }
+    // The addresses that pages have come before those that they had.
+    for (const target of targets) for (const alias of target.aliases) addAlias(aliasOf(alias), target)
+    this.#bases = this.#basesOf(links)
   }
 
-  /** Returns the page with a path, as the path of its file or as other sites would write it. */
+  /** Returns the page with a path: its address, the path of its file, or either as other sites would write it. */
   find(path: string): Target | undefined {
     const trimmed = path.replace(/^\/+|\/+$/g, '')
     const file = trimmed.replace(PAGE, '')
     return (
+      (file === trimmed ? this.#byUrl.get(trimmed) : undefined) ??
       this.#byFile.get(file) ??
       this.#byFile.get(file === '' ? 'index' : `${file}/index`) ??
+      this.#byUrl.get(file) ??
       this.#byAlias.get(aliasOf(trimmed))
     )
+  }
+
+  /** Returns the first parts of paths that lead to pages without them, if most links with such a part do. */
+  #basesOf(links: Iterable<Pick<WrittenLink, 'url'>>): string[] {
+    const votes = new Map<string, { readonly good: Set<string>; readonly bad: Set<string> }>()
+    for (const { url } of links) {
+      const [path = ''] = url.split(/[?#]/)
+      if (!path.startsWith('/') || this.#rooted(decoded(path)) !== undefined || isServed(path)) continue
+      const segments = decoded(path)
+        .split('/')
+        .filter((segment) => segment !== '')
+      for (let length = 1; length <= MAX_BASE_SEGMENTS && length < segments.length; length++) {
+        const base = `/${segments.slice(0, length).join('/')}`
+        const vote = votes.get(base) ?? { good: new Set<string>(), bad: new Set<string>() }
+        votes.set(base, vote)
+        const rest = segments.slice(length).join('/')
+        ;(this.find(rest) === undefined ? vote.bad : vote.good).add(rest)
+      }
+    }
+    return [...votes].flatMap(([base, { good, bad }]) =>
+      good.size >= LEAST_BASED && good.size >= bad.size ? [base] : [],
+    )
+  }
+
+  /** Returns the page with a path from the root. */
+  #rooted(path: string): Target | undefined {
+    return this.find(path) ?? (path.startsWith('/docs/') ? this.find(path.slice(5)) : undefined)
   }
 
   /** Returns the URL of a link on a page, and what is wrong with it if it leads nowhere. */
@@ -97,8 +154,12 @@ export class LinkTargets {
       url,
       finding: { kind: 'link', file, line, message },
     })
-    const target = path === '' ? page : this.#target(decoded(path), file, page.url)
-    if (target === undefined) return SERVED.test(path) ? { url } : broken(`${url} leads to no page`)
+    const target = path === '' ? page : this.#target(decoded(path), file, page)
+    if (target === undefined) {
+      const [, served] = SERVED_PAGES.exec(path) ?? []
+      const isGood = isServed(path) || (served !== undefined && this.find(decoded(served)) !== undefined)
+      return isGood ? { url } : broken(`${url} leads to no page`)
+    }
     const own = path === '' ? '' : target.url + query
     const id = decoded(hash.slice(1))
     if (id === '' || id === 'top' || id.startsWith(':~:'))
@@ -109,9 +170,16 @@ export class LinkTargets {
   }
 
   /** Relative links start from the file, as in editors, or from the URL, as in browsers: a folder's page may be meant either way. */
-  #target(path: string, file: string, url: string): Target | undefined {
-    if (path.startsWith('/'))
-      return this.find(path) ?? (path.startsWith('/docs/') ? this.find(path.slice(5)) : undefined)
+  #target(path: string, file: string, { url, languageFolder }: Target): Target | undefined {
+    if (path.startsWith('/')) {
+      const base = this.#bases.find((each) => path === each || path.startsWith(`${each}/`))
+      return (
+        this.#rooted(path) ??
+        // Nextra adds the language to links.
+        (languageFolder === '' ? undefined : this.find(`${languageFolder}${path}`)) ??
+        (base === undefined ? undefined : this.#rooted(path.slice(base.length)))
+      )
+    }
     const from = decoded(url)
     const paths = [
       posix.join(posix.dirname(file), path),
@@ -125,6 +193,8 @@ export class LinkTargets {
     return undefined
   }
 }
+
+const isServed = (path: string): boolean => SERVED_PATHS.includes(path.replace(/\/$/, ''))
 
 /** Returns the id that a link names, or the only one that differs in punctuation and case: sites make ids in different ways. */
 function idOn({ toc, ids }: Target, id: string): string | undefined {

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
 import { coded } from '../errors.js'
+import type { WrittenAddress } from './frontmatter/address.js'
+import type { Visibility } from './frontmatter/visibility.js'
 
 /** A page of the documentation, made from one Markdown or MDX file. */
-export interface Page {
+export interface Page extends Omit<Visibility, 'isDraft'> {
   /** URL path with percent-encoded segments; `/` for the root page. */
   readonly url: string
   /** Decoded URL path without the leading slash; empty for the root page. */
@@ -10,10 +12,18 @@ export interface Page {
   /** Path relative to the content folder, with forward slashes. */
   readonly file: string
   readonly title: string
+  /** The name in the list of pages: the title, unless its author has given it a shorter one. */
+  readonly label: string
   readonly description: string | null
   readonly tags: readonly string[]
-  /** Titles of the parent folders, outermost first, without the root page. */
+  /** Names of the parents in the list of pages, outermost first, without the root page. */
   readonly breadcrumbs: readonly string[]
+  /** Keys of the parents and of the page in the list of pages, outermost first; empty for the root page. */
+  readonly place: readonly string[]
+  /** The language, as a BCP 47 tag; undefined if the site does not say. */
+  readonly lang: string | undefined
+  /** The page in all languages in which it exists, if there are several. */
+  readonly translations: readonly Translation[]
   readonly toc: readonly TocEntry[]
   /**
    * Plain Markdown: components are converted to text, imports and exports are removed. A heading whose id differs from the id of
@@ -58,6 +68,13 @@ export function withTexts<T extends object>(rest: T, make: () => Texts): T & Tex
   }
 }
 
+/** A page in another language. */
+export interface Translation {
+  /** A BCP 47 tag. */
+  readonly lang: string
+  readonly url: string
+}
+
 export interface TocEntry {
   readonly title: string
   /** `#` and the heading's id. */
@@ -65,8 +82,9 @@ export interface TocEntry {
   readonly depth: number
 }
 
-/** The format of Fumadocs: paragraphs, quotes and table cells, each with the id of the heading above it; no code. */
+/** The format of Fumadocs: paragraphs, quotes, table cells, code and math, each as Markdown with the id of the heading above it. */
 export interface StructuredData {
+  /** `content` is the text of the heading, without markup. */
   readonly headings: readonly { readonly id: string; readonly content: string }[]
   /** `heading` is the id of a heading; empty above the first heading. */
   readonly contents: readonly { readonly heading: string; readonly content: string }[]
@@ -82,9 +100,19 @@ export interface Section {
   readonly markdown: string
 }
 
+/** The software for which a site was written, if its files differ by it. */
+export type Tool = 'docusaurus' | 'starlight'
+
 /** The part of a page that its file determines. The rest depends on the other files of the folder. */
-export interface Draft extends Pick<Page, 'description' | 'tags' | 'toc'>, Texts {
-  /** Title from the frontmatter or the first heading; undefined if there is neither. */
+export interface Draft extends Pick<Page, 'description' | 'tags' | 'toc'>, Texts, WrittenAddress {
+  readonly visibility: Visibility
+  /** The name in lists of pages; undefined if it is the title. */
+  readonly label: string | undefined
+  /** The language in the frontmatter. */
+  readonly lang: string | undefined
+  /** The software that has the fields and imports of the file; undefined if they are common. */
+  readonly tool: Tool | undefined
+  /** Title from the frontmatter or the first heading of level 1; undefined if there is neither. */
   readonly title: string | undefined
   /** Links to other pages. The texts contain `linkToken(index)` in place of each, because its page depends on the other files. */
   readonly links: readonly WrittenLink[]

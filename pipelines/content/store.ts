@@ -4,12 +4,13 @@ import type { Logger } from '../logger.js'
 import { type JobProgress, Pace } from '../pace.js'
 import type { DocumentJob } from './document-thread.js'
 import { DraftCache, type Parsed, SWEEP_AFTER_MS } from './cache/draft-cache.js'
-import { includedStamp, isPartial, listFiles, readSource, type Listed } from './files.js'
+import { includedStamp, isPartial, listFiles, readOrdering, readSource, type Listed } from './files.js'
 import { FindingLog } from './finding-log.js'
 import { LinkTargets } from './links.js'
 import { ContentError, hashOf, type Draft, type FileError, type Finding, type Page } from './page.js'
 import { Parser } from './cache/parser.js'
-import { placePages } from './tree.js'
+import { isOrderFile, type Ordering } from './site/order-file.js'
+import { placePages, type PlacedPages } from './tree.js'
 
 export interface ContentOptions {
   readonly logger: Logger
@@ -17,6 +18,8 @@ export interface ContentOptions {
   readonly scanEveryMs?: number | undefined
   /** The folder in which parsed files are stored, which other processes may share. If left out, each start parses all files. */
   readonly cacheFolder?: string | undefined
+  /** BCP 47 tags of the languages, that of the pages outside of their folders first; by the names of the folders if left out. */
+  readonly languages?: readonly string[] | undefined
 }
 
 const SCAN_EVERY_MS = 400
@@ -51,7 +54,14 @@ interface Includes {
 
 const NO_INCLUDES: Includes = { included: [], includedStamp: '' }
 
-interface Snapshot {
+/** The files that order pages, as they were last read. */
+interface Orderings {
+  readonly stamps: string
+  readonly all: readonly Ordering[]
+  readonly errors: readonly FileError[]
+}
+
+interface Snapshot extends Pick<PlacedPages, 'defaultLanguage'> {
   readonly pages: readonly Page[]
   readonly byUrl: ReadonlyMap<string, Page>
   readonly targets: LinkTargets
@@ -64,6 +74,7 @@ const NOTHING: Snapshot = {
   pages: [],
   byUrl: new Map(),
   targets: new LinkTargets([]),
+  defaultLanguage: undefined,
   errors: [],
   findings: [],
   version: hashOf([]),
@@ -99,6 +110,9 @@ export class Content {
   readonly #findingLog: FindingLog
   #snapshot = NOTHING
   #partials: readonly string[] = []
+  /** The files that order pages, as they were last listed. */
+  #orderFiles: readonly Listed[] = []
+  #orderings: Orderings = { stamps: '', all: [], errors: [] }
   /** The error if the folder as a whole cannot be read. */
   #unreadable: FileError | undefined
   #progress: JobProgress = { done: 0, total: 0, secondsLeft: undefined }
@@ -136,11 +150,17 @@ export class Content {
     return this.#snapshot.version
   }
 
-  /** Returns the pages in the order of a table of contents. A change replaces the array, so a reader never sees half of it. */
+  /** Returns the pages that lists show, in the order of a table of contents. A change replaces the array, so a reader never sees half of it. */
   pages(): readonly Page[] {
     return this.#snapshot.pages
   }
 
+  /** The language of a reader of whom nothing is known, as a BCP 47 tag; undefined if the site does not say. */
+  get defaultLanguage(): string | undefined {
+    return this.#snapshot.defaultLanguage
+  }
+
+  /** Returns the page with a URL, also if no list shows it. */
   page(url: string): Page | undefined {
     return this.#snapshot.byUrl.get(url)
   }
@@ -226,7 +246,9 @@ export class Content {
 
   /** Returns the files of pages. */
   async #list(): Promise<readonly Listed[]> {
-    const listed = await listFiles(this.#folder)
+    const all = await listFiles(this.#folder)
+    this.#orderFiles = all.filter(({ file }) => isOrderFile(file))
+    const listed = all.filter(({ file }) => !isOrderFile(file))
     const partials = listed.map(({ file }) => file).filter(isPartial)
     if (partials.join('\n') !== this.#partials.join('\n')) {
       this.#partials = partials
@@ -236,7 +258,8 @@ export class Content {
   }
 
   async #isKnown(listed: readonly Listed[]): Promise<boolean> {
-    if (listed.length !== this.#entries.size) return false
+    if (listed.length !== this.#entries.size || stampsOf(this.#orderFiles) !== this.#orderings.stamps)
+      return false
     for (const each of listed) if ((await this.#current(each)) === undefined) return false
     return true
   }
@@ -272,9 +295,29 @@ export class Content {
     }
     await this.#parseAll(await this.#lookUp(changed, entries), entries, listed.length)
     if (this.#closed) return
+    this.#readOrderings()
     this.#publish(entries)
     this.#complete()
     this.#sweep()
+  }
+
+  /** Reads the files that order pages. One that is not valid orders nothing. */
+  #readOrderings(): void {
+    const stamps = stampsOf(this.#orderFiles)
+    if (stamps === this.#orderings.stamps) return
+    const all: Ordering[] = []
+    const errors: FileError[] = []
+    for (const listed of this.#orderFiles) {
+      try {
+        all.push(readOrdering(listed))
+      } catch (error) {
+        const { file } = listed
+        const message = error instanceof Error ? error.message : String(error)
+        errors.push({ file, line: 1, message })
+        this.#options.logger.error({ code: codeOf(error), file }, message)
+      }
+    }
+    this.#orderings = { stamps, all, errors }
   }
 
   /** Takes files from the cache. @returns the files that must be parsed. */
@@ -372,18 +415,22 @@ export class Content {
     const sorted = [...files].sort(([a], [b]) => (a < b ? -1 : 1))
     this.#entries = new Map(sorted)
     const drafted = sorted.flatMap(([file, { draft }]) => (draft === undefined ? [] : [{ file, draft }]))
-    const { pages, targets, errors, findings } = placePages(drafted)
+    const { all: orderings, errors: orderErrors } = this.#orderings
+    const { languages } = this.#options
+    const placed = placePages(drafted, { orderings, ...(languages && { languages }) })
+    const { pages, unlisted, targets, errors, findings, defaultLanguage } = placed
     for (const { file, message } of errors)
       if (!this.#snapshot.errors.some((before) => before.message === message))
         this.#options.logger.error({ code: 'HW_CONTENT_INVALID', file }, message)
-    const version = hashOf(pages.map(({ hash }) => hash))
-    const all = [...sorted.flatMap(([, { error }]) => error ?? []), ...errors]
+    const version = hashOf([...pages, ...unlisted].map(({ hash }) => hash))
+    const all = [...sorted.flatMap(([, { error }]) => error ?? []), ...errors, ...orderErrors]
     const changed = version !== this.#snapshot.version
     const { pages: before } = this.#snapshot
     this.#snapshot = {
       pages: changed ? pages : before,
-      byUrl: new Map(pages.map((page) => [page.url, page])),
+      byUrl: new Map([...pages, ...unlisted].map((page) => [page.url, page])),
       targets,
+      defaultLanguage,
       errors: all,
       findings,
       version,

@@ -121,7 +121,7 @@ export class Retrieval {
   /** Opens the index. It is searched by words at once, and by meaning as soon as a model is loaded and every chunk has a vector. */
   static async open(options: RetrievalOptions): Promise<Retrieval> {
     const indexer = new PageIndexer(await readAnalysed(options.folder))
-    await indexer.prepare(options.library.pages())
+    await indexer.prepare(indexable(options.library))
     const retrieval = new Retrieval(options, indexer)
     const description = await describeArtefact(options.folder)
     const { version } = retrieval.#current.snapshot
@@ -174,8 +174,8 @@ export class Retrieval {
   }
 
   /** Returns the data to rank a question and to judge whether passages answer it. */
-  async lookUpEvidence(text: string): Promise<EvidenceLookup> {
-    const lookup = await this.lookUp(text)
+  async lookUpEvidence(text: string, accept?: (page: Page) => boolean): Promise<EvidenceLookup> {
+    const lookup = await this.lookUp(text, accept)
     const words = wordsOf(lookup.snapshot, lookup.parsed.question)
     const embedder = this.#options.model.loaded?.embedder
     const { vector } = lookup
@@ -243,7 +243,7 @@ export class Retrieval {
     const { loaded } = model
     const isNew = this.#current.snapshot.version !== library.version
     if (!isNew && (loaded === undefined || this.#view() !== undefined)) return
-    if (isNew) await this.#indexer.prepare(library.pages())
+    if (isNew) await this.#indexer.prepare(indexable(library))
     const snapshot = isNew ? this.#snapshotOf(library) : this.#current.snapshot
     // Without vectors in use, the new words need not wait for theirs.
     if (isNew && this.#view() === undefined) this.#switch({ snapshot })
@@ -378,9 +378,13 @@ export class Retrieval {
 
   #snapshotOf(library: Library): Snapshot {
     const { version } = library
-    return new Snapshot(version, this.#indexer.index(library.pages()), this.#indexer.lexicon)
+    return new Snapshot(version, this.#indexer.index(indexable(library)), this.#indexer.lexicon)
   }
 }
+
+/** Returns the pages that search and answers do not leave out. */
+const indexable = (library: Library): readonly Page[] =>
+  library.pages().filter(({ isInSearch }) => isInSearch)
 
 /** Sorts texts of similar length together: padding takes as much time as words. Long ones first, so that estimates are not too low. */
 const longestFirst = (a: Chunk, b: Chunk): number => b.text.length - a.text.length

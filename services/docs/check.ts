@@ -13,9 +13,10 @@ interface Line {
  * Prints what readers of the documentation in `CONTENT_DIR` do not get, one `file:line: message` per line, and the counts.
  * @returns the exit status: 1 if a file cannot be served, a link leads nowhere or a file cannot be included, otherwise 0.
  */
-export async function checkContent({ contentDir }: Config, print: (line: string) => void): Promise<number> {
+export async function checkContent(config: Config, print: (line: string) => void): Promise<number> {
   // The report contains what the store would log.
-  const content = await openContent(contentDir, { logger: createLogger('docs', 'silent') })
+  const { contentDir, contentLanguages: languages } = config
+  const content = await openContent(contentDir, { logger: createLogger('docs', 'silent'), languages })
   content.close()
   const errors = content.errors()
   const findings = content.findings()

@@ -13,7 +13,7 @@ import { DocsMetrics } from './http/metrics.js'
 import { pageEndpoints } from './pages/page-api.js'
 import { pictureEndpoint } from './pages/picture.js'
 import { readerEndpoint } from './pages/reader.js'
-import { ask, chat, type QuestionParts } from './ask/questions.js'
+import { ask, chat, resumeEndpoint, type QuestionParts } from './ask/questions.js'
 import { json, NO_STORE, text } from './http/reply.js'
 import { Retrieval } from './search/retrieval.js'
 import { search } from './search/search.js'
@@ -27,6 +27,8 @@ export interface DocsOptions {
   /** 0 selects a free port. */
   readonly port: number
   readonly contentDir: string
+  /** BCP 47 tags of the languages, that of the pages outside of their folders first. If left out, the folders say. */
+  readonly contentLanguages?: readonly string[] | undefined
   /** The folder in which parsed pages are stored. If left out, each start parses all files. */
   readonly cacheFolder?: string
   /** `host:port` of the retrieval worker. */
@@ -67,8 +69,9 @@ export interface Docs {
 /** Serves the content, whose pages appear as they are read. @throws PortTaken if another process listens on the port. */
 export async function startDocs(options: DocsOptions): Promise<Docs> {
   const { host, logger, contentDir, cacheFolder, scanEveryMs, trustedProxyHops: trustedHops = 0 } = options
-  const assets = await loadAssets(options.siteLogo)
-  const content = watchContent(contentDir, { logger, scanEveryMs, cacheFolder })
+  const { contentLanguages: languages, siteLogo } = options
+  const assets = await loadAssets(siteLogo)
+  const content = watchContent(contentDir, { logger, scanEveryMs, cacheFolder, languages })
   const retrieval = new Retrieval(options.retrievalAddress, logger)
   const metrics = new DocsMetrics({
     pages: () => content.pages().length,
@@ -99,6 +102,7 @@ export async function startDocs(options: DocsOptions): Promise<Docs> {
   const endpoints: readonly Endpoint[] = [
     { pattern: '/api/ask', methods: { POST: whenRead(content, (incoming) => ask(questions, incoming)) } },
     { pattern: '/api/chat', methods: { POST: whenRead(content, (incoming) => chat(questions, incoming)) } },
+    resumeEndpoint,
     {
       pattern: '/api/search',
       methods: { GET: whenRead(content, (incoming) => search(retrieval, incoming)) },

@@ -25,6 +25,7 @@ await runService('docs', async ({ config, logger, signal }) => {
     host: config.host,
     port: config.docsPort,
     contentDir: config.contentDir,
+    contentLanguages: config.contentLanguages,
     cacheFolder: draftsFolder(config.dataDir),
     retrievalAddress: `${retrievalHost}:${String(config.retrievalGrpcPort)}`,
     logger,

@@ -37,7 +37,7 @@ const SEMANTIC: Readonly<Record<SemanticState, StatusResponse_Semantic>> = {
 
 /** The index, and the content from which it is made. */
 export interface Indexed {
-  readonly content: Pick<Content, 'progress'>
+  readonly content: Pick<Content, 'progress' | 'defaultLanguage'>
   /** Undefined until all pages are read. */
   readonly retrieval: Retrieval | undefined
 }
@@ -59,20 +59,21 @@ export function retrievalService(indexed: Indexed, metrics: Metrics): RpcService
     return message
   }
   return rpcService(RetrievalService, {
-    search: ({ query, limit, tag }) => {
+    search: ({ query, limit, tag, lang }) => {
       const most = Math.min(limit === 0 ? ITEMS : limit, MAX_ITEMS)
-      const hasTag = tag === '' ? undefined : ({ tags }: Page): boolean => tags.includes(tag)
+      const isAccepted = selected(indexed, tag, lang)
       return answered(
         'search',
-        (retrieval) => retrieval.lookUp(query.slice(0, LONGEST_QUESTION), hasTag),
+        (retrieval) => retrieval.lookUp(query.slice(0, LONGEST_QUESTION), isAccepted),
         (lookup) => ({ pages: pageHits(lookup, most) }),
       )
     },
-    passages: ({ query, limit }) => {
+    passages: ({ query, limit, lang }) => {
       const most = Math.min(limit === 0 ? PASSAGES : limit, MAX_PASSAGES)
       return answered(
         'passages',
-        (retrieval) => retrieval.lookUpEvidence(query.slice(0, LONGEST_QUESTION)),
+        (retrieval) =>
+          retrieval.lookUpEvidence(query.slice(0, LONGEST_QUESTION), selected(indexed, '', lang)),
         (lookup) => ({
           passages: passages(lookup, most),
           unknownNames: unknownNames(lookup.parsed.question, lookup.snapshot),
@@ -81,6 +82,16 @@ export function retrievalService(indexed: Indexed, metrics: Metrics): RpcService
     },
     status: () => statusMessage(indexed),
   })
+}
+
+/** Returns which pages may be among the results; undefined for all. @param lang a BCP 47 tag, `*` for all languages. */
+function selected({ content }: Indexed, tag: string, lang: string): ((page: Page) => boolean) | undefined {
+  const { defaultLanguage } = content
+  const language =
+    lang === '*' || defaultLanguage === undefined ? undefined : lang === '' ? defaultLanguage : lang
+  if (tag === '' && language === undefined) return undefined
+  return ({ tags, lang: own }) =>
+    (tag === '' || tags.includes(tag)) && (language === undefined || own === undefined || own === language)
 }
 
 /** Returns the status of the index; of an empty index while the pages are being read. */

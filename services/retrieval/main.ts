@@ -21,7 +21,8 @@ const MODEL_AFTER_MS = 400
 
 await runService('retrieval', async (context) => {
   const { config, logger, args } = context
-  const content = watchContent(config.contentDir, { logger, cacheFolder: draftsFolder(config.dataDir) })
+  const { contentDir, contentLanguages: languages, dataDir } = config
+  const content = watchContent(contentDir, { logger, cacheFolder: draftsFolder(dataDir), languages })
   const model = new Model({
     folder: config.embeddingModelDir,
     cache: join(config.dataDir, 'model'),

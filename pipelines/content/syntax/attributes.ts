@@ -1,5 +1,5 @@
 import type { RootContent } from 'mdast'
-import { literalOf, Markup, type Jsx, type Literal, type Scalar } from './literals.js'
+import { literalOf, Markup, type Jsx, type Literal, type Scalar } from './expressions/literals.js'
 import { isScalar } from './values.js'
 
 /** Properties of the design and of the behaviour, which no reader sees. */

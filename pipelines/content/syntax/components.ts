@@ -8,9 +8,9 @@ import type { Container, ContainerKind } from './containers.js'
 import { includeLines, type IncludeLine } from './conventions.js'
 import { elements, htmlBlock, sourceOf } from './html-elements.js'
 import { INLINE, isShown, isWords, words, wrapped, type Converter } from './inline.js'
-import { calloutOf, CODE_BLOCK, FIELD, GENERIC_CALLOUT, kindOf, LABEL, partOf, SILENT } from './kinds.js'
+import { calloutOf, CODE_BLOCK, FIELD, GENERIC_CALLOUT, kindOf, LABEL, MARK, partOf } from './kinds.js'
 import { fileTree } from './file-tree.js'
-import { literalOf, type Jsx, type Literal } from './literals.js'
+import { literalOf, type Jsx, type Literal } from './expressions/literals.js'
 import { isScalar, Values } from './values.js'
 
 /** The rest of the page, for the conversion of a part. */
@@ -63,7 +63,7 @@ class Conversion implements Converter {
   }
 
   flow(nodes: readonly RootContent[]): RootContent[] {
-    return nodes.flatMap((node) => this.#replaced(node, true))
+    return groupedTabs(nodes.flatMap((node) => this.#replaced(node, true)))
   }
 
   /** Returns inline nodes. Adjacent blocks are separated by a space, so that their texts do not become one word. */
@@ -148,23 +148,28 @@ class Conversion implements Converter {
   #alert({ children: [first, ...rest] }: Blockquote): Container | undefined {
     const text = first?.type === 'paragraph' ? first.children[0] : undefined
     const [whole, word = '', title = ''] = text?.type === 'text' ? (ALERT.exec(text.value) ?? []) : []
-    const callout = calloutOf(word)
-    if (whole === undefined || callout === undefined || first?.type !== 'paragraph' || text?.type !== 'text')
+    // MkDocs' tabs are rewritten as alerts.
+    const isTab = word === 'TAB'
+    if (
+      whole === undefined ||
+      (!isTab && calloutOf(word) === undefined) ||
+      first?.type !== 'paragraph' ||
+      text?.type !== 'text'
+    )
       return undefined
-    const line = text.value.slice(whole.length)
-    const remaining = first.children.slice(1)
-    // The title may continue in other nodes up to the end of its line.
-    const isTitle = !whole.endsWith('\n') && remaining.length > 0 && title !== ''
-    const body: RootContent[] =
-      line === '' && remaining.length === 0
-        ? rest
-        : [
-            { ...first, children: [...(line === '' ? [] : [{ ...text, value: line }]), ...remaining] },
-            ...rest,
-          ]
-    const label: PhrasingContent[] =
-      title === '' ? [] : [{ type: 'text', value: isTitle ? `${title} ` : title }]
-    return this.#callout(word, label, this.flow(body))
+    const line: PhrasingContent = { ...text, value: text.value.slice(whole.length) }
+    const [more, after] = whole.endsWith('\n')
+      ? [[], first.children.slice(1)]
+      : lineEnd(first.children.slice(1))
+    const own = [...(line.value === '' ? [] : [line]), ...after]
+    const body: RootContent[] = own.length === 0 ? rest : [{ ...first, children: own }, ...rest]
+    const label: PhrasingContent[] = [
+      ...(title === '' ? [] : [{ type: 'text', value: more.length > 0 ? title : title.trimEnd() } as const]),
+      ...this.phrasing(more),
+    ]
+    return isTab
+      ? { ...this.#container('tab', label, this.flow(body)), isAlone: true }
+      : this.#callout(word, label, this.flow(body))
   }
 
   #callout(word: string, title: PhrasingContent[], children: RootContent[]): Container {
@@ -257,6 +262,8 @@ class Conversion implements Converter {
       return this.#context.include({ kind: 'include', target: imported }, lineOf(node))
     const attributes = this.#attributes(node)
     const { all } = attributes
+    const chart = name === 'Mermaid' ? textOf(all, ['chart', 'value', 'code']) : undefined
+    if (chart !== undefined) return [{ type: 'code', lang: 'mermaid', value: chart.trim() }]
     const file = all.get('file')
     if (name === 'Snippet' && typeof file === 'string')
       return this.#context.include({ kind: 'include', target: snippetPath(file) }, lineOf(node))
@@ -309,13 +316,13 @@ class Conversion implements Converter {
     return value.trim() === '' ? [] : [{ type: 'code', value, ...(lang && { lang }) }]
   }
 
-  /** Returns the name of a component that shows nothing else, such as `<Check/>`. */
+  /** Returns the name of a component that shows nothing else, if it is a word that readers see, as that of `<Check/>`. */
   #mark(node: Jsx, { url }: Attributes, isFlow: boolean): RootContent[] {
     if (url !== undefined)
       return placed([{ type: 'link', url, children: [{ type: 'text', value: url }] }], isFlow)
     const name = partOf(node.name ?? '')
-    const isMark = /^[A-Z]/.test(name) && node.children.length === 0 && !SILENT.test(name)
-    return isMark && kindOf(name) !== 'tabs' ? placed([{ type: 'text', value: name }], isFlow) : []
+    const isMark = MARK.test(name) && node.children.length === 0
+    return isMark ? placed([{ type: 'text', value: name }], isFlow) : []
   }
 
   #inline(node: Jsx): RootContent[] {
@@ -476,6 +483,35 @@ export function codeTitle({ meta }: Pick<Code, 'meta'>): string | undefined {
   if (title !== undefined && title !== '') return title
   const [first = ''] = (meta ?? '').split(/\s/)
   return /^[\w@./-]+\.[a-z]\w*$/i.test(first) ? first : undefined
+}
+
+/** Splits inline nodes at the end of their first line. */
+function lineEnd(nodes: readonly PhrasingContent[]): [PhrasingContent[], PhrasingContent[]] {
+  const at = nodes.findIndex(
+    (node) => node.type === 'break' || (node.type === 'text' && node.value.includes('\n')),
+  )
+  const last = nodes[at]
+  if (last === undefined) return [[...nodes], []]
+  if (last.type !== 'text') return [nodes.slice(0, at), nodes.slice(at + 1)]
+  const end = last.value.indexOf('\n')
+  const [head, tail] = [last.value.slice(0, end), last.value.slice(end + 1)]
+  return [
+    [...nodes.slice(0, at), ...(head === '' ? [] : [{ ...last, value: head }])],
+    [...(tail === '' ? [] : [{ ...last, value: tail }]), ...nodes.slice(at + 1)],
+  ]
+}
+
+/** Groups tabs that follow one another outside of a group, as those of MkDocs do. */
+function groupedTabs(nodes: readonly RootContent[]): RootContent[] {
+  const isAlertTab = (node: RootContent | undefined): boolean =>
+    node?.type === 'container' && node.kind === 'tab' && node.isAlone === true
+  return nodes.flatMap((node, at): RootContent[] => {
+    if (!isAlertTab(node)) return [node]
+    if (isAlertTab(nodes[at - 1])) return []
+    const end = nodes.findIndex((each, index) => index > at && !isAlertTab(each))
+    const children = nodes.slice(at, end < 0 ? undefined : end)
+    return [{ type: 'container', kind: 'tabs', label: [], children }]
+  })
 }
 
 /** Returns code without the title that its tab shows. */

@@ -22,6 +22,8 @@ export interface Container extends Node {
   variant?: string | undefined
   label: PhrasingContent[]
   children: RootContent[]
+  /** True for a tab outside of a group. */
+  isAlone?: boolean | undefined
 }
 
 declare module 'mdast' {

@@ -1,7 +1,10 @@
 /** A line that includes a file, until the tree is there: hexadecimal digits pass every parser unchanged. */
 const INCLUDE_TOKEN = /\uFDD2(\w)([\da-f]*)\uFDD3/
 
-const FENCE = /^(?:[ \t>]|[-*+][ \t]|\d+[.)][ \t])*(`{3,}|~{3,})([^`]*)$/
+/** The line that opens or closes a code block, with its marker and what follows. */
+export const FENCE = /^(?:[ \t>]|[-*+][ \t]|\d+[.)][ \t])*(`{3,}|~{3,})([^`]*)$/
+/** A line of dollars, which begins or ends math. */
+const MATH = /^[ \t>]*\${2,}[ \t]*$/
 const PREFIX = '(?:[ \\t>]|[-*+][ \\t]|\\d+[.)][ \\t])*'
 /** `::: tip Title {open}`; a name that is followed by `[` or `{` is already the syntax of directives. */
 const CONTAINER = new RegExp(`^(${PREFIX})(:{3,})[ \\t]*([A-Za-z][\\w-]*)(?![\\w-]|[[{])[ \\t]*(.*?)[ \\t]*$`)
@@ -21,14 +24,20 @@ const BOOK_INCLUDE = /^([ \t>]*)\{\{#(?:rustdoc_)?include\s+([^}]+?)\s*\}\}[ \t]
 export function rewriteConventions(text: string): string {
   const lines = text.split('\n')
   let fence: string | undefined
+  let mathEnd = -1
   for (const [index, line] of lines.entries()) {
+    if (index <= mathEnd) continue
     const marker = FENCE.exec(line)
     if (fence !== undefined) {
       if (marker?.[1]?.startsWith(fence) === true && marker[2]?.trim() === '') fence = undefined
       continue
     }
     if (marker !== null) fence = marker[1]
-    else lines[index] = rewritten(line, lines[index + 1] ?? '')
+    else if (MATH.test(line)) {
+      mathEnd = lines.findIndex((each, at) => at > index && MATH.test(each))
+      // Without an end, everything below would be math.
+      if (mathEnd < 0) lines[index] = line.replaceAll('$', '\\$')
+    } else lines[index] = rewritten(line, lines[index + 1] ?? '')
   }
   return lines.join('\n')
 }

@@ -1,7 +1,7 @@
 import type { List, ListItem } from 'mdast'
 import { attributesOf, isJsx, textOf } from './attributes.js'
 import { partOf } from './kinds.js'
-import type { Jsx } from './literals.js'
+import type { Jsx } from './expressions/literals.js'
 
 const ENTRY = /^(?:Folder|File)$/
 

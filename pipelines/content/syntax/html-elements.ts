@@ -1,7 +1,7 @@
 import type { BlockContent, ListItem, Nodes, RootContent, TableRow } from 'mdast'
 import { isJsx, textOf } from './attributes.js'
 import { words, wrapped, type Converter } from './inline.js'
-import { literalOf, type Jsx, type Literal } from './literals.js'
+import { literalOf, type Jsx, type Literal } from './expressions/literals.js'
 
 /**
  * Returns the Markdown of an HTML element whose structure Markdown can express; undefined for other elements, and if the structure

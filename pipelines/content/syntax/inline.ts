@@ -18,6 +18,7 @@ const WORDS = new Set([
   'strong',
   'delete',
   'inlineCode',
+  'inlineMath',
   'break',
   'link',
   'image',

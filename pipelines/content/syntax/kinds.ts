@@ -55,8 +55,9 @@ export const FIELD = /(?:Field|Param|Parameter|Property|Prop|Attribute|Option|Ar
 /** Components whose text is code. */
 export const CODE_BLOCK = /^(?:CodeBlock|CodeSnippet|Code|Snippet|Terminal|Shell|Command|Highlight)$/
 
-/** Components that show nothing that could be read. */
-export const SILENT = /(?:Icon|Spacer|Divider|Separator)$|^(?:Br|Hr|Toc|TOC|TableOfContents|Head|Meta)$/
+/** Components whose name is all that they show, as the marks in tables of features. Any other one without text shows nothing. */
+export const MARK =
+  /^(?:Check(?:mark)?|Tick|Cross|Yes|No|True|False|Supported|Unsupported|Partial|Done|New|Beta|Alpha|Experimental|Deprecated|Required|Optional)$/i
 
 /** Returns the last part of a name such as `Tabs.Tab`. */
 export const partOf = (name: string): string => name.split('.').at(-1) ?? ''

@@ -4,6 +4,7 @@ import { directive } from 'micromark-extension-directive'
 import remarkGfm from 'remark-gfm'
 import remarkParse from 'remark-parse'
 import { unified, type Processor } from 'unified'
+import { math, withDisplayedMath } from './math.js'
 
 const COLON = 58
 
@@ -15,8 +16,8 @@ export function containers(this: Processor): void {
   ;(data.fromMarkdownExtensions ??= []).push(directiveFromMarkdown())
 }
 
-const plain = unified().use(remarkParse).use(remarkGfm).freeze()
-const extended = unified().use(remarkParse).use(remarkGfm).use(containers).freeze()
+const plain = unified().use(remarkParse).use(remarkGfm).use(math).freeze()
+const extended = unified().use(remarkParse).use(remarkGfm).use(math).use(containers).freeze()
 
 /** The size of a part, in characters. The parser takes about 500 bytes per character while it works, and retains a tenth of that. */
 const PART = 32 * 1024
@@ -24,6 +25,12 @@ const BEGINNING = /(?<=\n[ \t]*\n)[#\p{L}]/gu
 const DEFINITION = /^ {0,3}\[[^\]\n]+\]:.*\S.*$/gm
 const FENCE = /^ {0,3}(`{3,}|~{3,})/
 const CONTAINER = /^[ \t]*(:{3,})/
+/** The first line of blocks that may continue after an empty line. */
+const OPENINGS: Readonly<Record<string, RegExp>> = {
+  code: FENCE,
+  containerDirective: CONTAINER,
+  math: /^ {0,3}(\${2,})[ \t]*(?:\n|$)/,
+}
 
 /**
  * Returns the tree of a Markdown text; of the positions, only the first lines of links, paragraphs and HTML. A long text is parsed in
@@ -43,7 +50,9 @@ export function parseMarkdown(text: string, hasContainers = false): Root {
   for (const end of [...ends, text.length]) {
     if (end < text.length && end - from < enough) continue
     const part = head + text.slice(from, end)
-    const parsed = parser.parse(part).children
+    const tree = parser.parse(part)
+    withDisplayedMath(tree, part)
+    const parsed = tree.children
     if (end < text.length && isOpen(parsed.at(-1), part)) {
       enough = 2 * (end - from)
       continue
@@ -62,8 +71,9 @@ const linesIn = (text: string): number => text.split('\n').length - 1
 
 /** Returns whether the last node of a part may continue after the part. */
 function isOpen(last: RootContent | undefined, part: string): boolean {
-  if (last?.type !== 'code' && last?.type !== 'containerDirective') return last?.type === 'html'
-  const [, fence] = (last.type === 'code' ? FENCE : CONTAINER).exec(part.slice(startOf(last))) ?? []
+  const opening = last === undefined ? undefined : OPENINGS[last.type]
+  if (last === undefined || opening === undefined) return last?.type === 'html'
+  const [, fence] = opening.exec(part.slice(startOf(last))) ?? []
   if (fence === undefined) return last.type === 'containerDirective'
   const end = part.trimEnd().split('\n').at(-1)?.trim() ?? ''
   return !(end.startsWith(fence) && new Set(end).size === 1)

@@ -1,5 +1,5 @@
 import type { Root, RootContent } from 'mdast'
-import type { Jsx } from './literals.js'
+import type { Jsx } from './expressions/literals.js'
 
 /** The tag of a component in Markdown, as VitePress has it: its name begins with a capital letter, or it includes a file. */
 const TAG =

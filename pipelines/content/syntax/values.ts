@@ -1,5 +1,5 @@
 import type { BlockContent, ListItem, PhrasingContent, RootContent, TableCell, TableRow } from 'mdast'
-import { Markup, type Literal, type Scalar } from './literals.js'
+import { Markup, type Literal, type Scalar } from './expressions/literals.js'
 
 /** Nested values beyond this depth are shown as code: no component shows them, and lists of any depth take memory of its square. */
 const MAX_DEPTH = 12

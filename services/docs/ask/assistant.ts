@@ -33,8 +33,9 @@ export class Assistant {
     this.#parts = parts
   }
 
-  async ask(text: string, signal: AbortSignal): Promise<Answered> {
-    const question = await this.#question([{ role: 'user', text }], signal)
+  /** Answers one question. @param lang language of the pages, as a BCP 47 tag; empty for the main one. */
+  async ask(text: string, signal: AbortSignal, lang: string): Promise<Answered> {
+    const question = await this.#question([{ role: 'user', text }], signal, lang)
     const { evidence } = question
     if (evidence.strength === 'none') return { answer: this.#nothing(), sources: [], evidence }
     const answer = await this.#counted(() => this.#parts.answerer.answer(question, signal))
@@ -43,8 +44,8 @@ export class Assistant {
   }
 
   /** Resolves with the first part of the answer, so that an earlier failure can be reported by the HTTP status. */
-  async chat(turns: readonly Turn[], signal: AbortSignal): Promise<Streamed> {
-    const question = await this.#question(turns, signal)
+  async chat(turns: readonly Turn[], signal: AbortSignal, lang: string): Promise<Streamed> {
+    const question = await this.#question(turns, signal, lang)
     const { evidence } = question
     const isNothing = evidence.strength === 'none' && turns.length === 1
     if (isNothing) return { sources: [], evidence, text: once(this.#nothing()) }
@@ -65,8 +66,8 @@ export class Assistant {
     return { sources: this.#parts.answerer.sources(evidence), evidence, text }
   }
 
-  async #question(turns: readonly Turn[], signal: AbortSignal): Promise<Question> {
-    const evidence = await this.#counted(() => gatherEvidence(this.#parts.retrieval, turns, signal))
+  async #question(turns: readonly Turn[], signal: AbortSignal, lang: string): Promise<Question> {
+    const evidence = await this.#counted(() => gatherEvidence(this.#parts.retrieval, turns, signal, lang))
     return { turns, evidence }
   }
 

@@ -35,6 +35,15 @@ export function turnsOf(body: unknown): readonly Turn[] {
   return turns
 }
 
+/** Returns the language of a request, as a BCP 47 tag; empty if it names none. @throws Refusal 400 if it is no string. */
+export function langOf(body: unknown): string {
+  const lang = isRecord(body) ? body['lang'] : undefined
+  if (lang === undefined) return ''
+  if (typeof lang !== 'string' || lang.length > 35)
+    throw new Refusal('HW_INVALID_ARGUMENT', 'lang must be a language, such as "de"')
+  return lang
+}
+
 function turnOf(message: unknown, index: number): Turn {
   const path = `messages[${String(index)}]`
   if (!isRecord(message)) throw new Refusal('HW_INVALID_ARGUMENT', `${path} must be an object`)

@@ -44,15 +44,17 @@ const FOLLOW_UP_WORDS = 12
 
 /**
  * Retrieves the passages of the documentation about the last turn.
+ * @param lang language of the pages, as a BCP 47 tag; empty for the main one.
  * @throws RetrievalUnavailable.
  */
 export async function gatherEvidence(
   retrieval: Retrieval,
   turns: readonly Turn[],
   signal: AbortSignal,
+  lang: string,
 ): Promise<Evidence> {
   const results = await Promise.all(
-    queriesOf(turns).map((query) => retrieval.passages(query, MAX_PASSAGES, signal)),
+    queriesOf(turns).map((query) => retrieval.passages(query, MAX_PASSAGES, signal, lang)),
   )
   const strengths = results.map(({ passages, unknownNames }) => strengthOf(passages, unknownNames))
   const strength = STRENGTHS.findLast((each) => strengths.includes(each)) ?? 'none'

@@ -45,7 +45,7 @@ export class GeminiAnswerer implements Answerer {
       const end = endOf(response)
       if (end !== undefined) throw new AnswerFailed(end)
       if (text.trim() === '') throw new AnswerFailed('empty')
-      return text
+      return isCut(response) ? text + cutNote(text) : text
     } catch (error) {
       throw this.#failure(error, patience)
     } finally {
@@ -57,6 +57,8 @@ export class GeminiAnswerer implements Answerer {
     const patience = new Patience(this.#options.patienceMs ?? PATIENCE_MS, signal)
     let isEmpty = true
     let isOver = false
+    let isIncomplete = false
+    let whole = ''
     try {
       for await (const response of await this.#client.models.generateContentStream(
         this.#parameters(question, patience.signal),
@@ -66,12 +68,15 @@ export class GeminiAnswerer implements Answerer {
         const end = endOf(response)
         if (end !== undefined) throw new AnswerFailed(end)
         isOver ||= response.candidates?.[0]?.finishReason !== undefined
+        isIncomplete ||= isCut(response)
         if (text === '') continue
         isEmpty &&= text.trim() === ''
+        whole += text
         yield text
       }
       if (!isOver) throw new AnswerFailed('cut off')
       if (isEmpty) throw new AnswerFailed('empty')
+      if (isIncomplete) yield cutNote(whole)
     } catch (error) {
       throw this.#failure(error, patience)
     } finally {
@@ -148,8 +153,16 @@ function textOf({ candidates }: GenerateContentResponse): string {
   return parts.map(({ text, thought }) => (thought === true ? '' : (text ?? ''))).join('')
 }
 
-/** The finish reasons of usable answers. One that reached the limit of tokens is usable. */
+/** The finish reasons of usable answers. One that reached the limit of tokens is usable, but says so. */
 const GOOD_ENDS = new Set(['STOP', 'MAX_TOKENS', 'FINISH_REASON_UNSPECIFIED'])
+/** Returns the end of an answer that reached the limit of tokens. Code that is not closed would swallow it. */
+function cutNote(text: string): string {
+  const isInCode = (text.match(/^ {0,3}```/gm) ?? []).length % 2 === 1
+  return `${isInCode ? '\n```' : ''}\n\n*The answer was cut off here: it reached the maximum length.*`
+}
+
+const isCut = ({ candidates }: GenerateContentResponse): boolean =>
+  (candidates?.[0]?.finishReason as string | undefined) === 'MAX_TOKENS'
 
 function endOf({ candidates, promptFeedback }: GenerateContentResponse): FailureReason | undefined {
   if (promptFeedback?.blockReason !== undefined) return 'blocked'

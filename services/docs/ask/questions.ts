@@ -3,9 +3,10 @@ import { limitHeaders, type RateLimit } from '../../access/rate-limit.js'
 import type { Token } from '../../access/token.js'
 import { AnswerFailed } from './answerer.js'
 import type { Assistant, Streamed } from './assistant.js'
-import { questionOf, turnsOf } from './conversation.js'
+import { langOf, questionOf, turnsOf } from './conversation.js'
 import { readJson, type Incoming } from '../http/incoming.js'
-import { json, NO_STORE, Refusal, type Reply } from '../http/reply.js'
+import { json, JSON_TYPE, NO_STORE, Refusal, type Reply } from '../http/reply.js'
+import type { Endpoint } from '../http/server.js'
 import { lexicalHeader } from '../search/search.js'
 
 export interface QuestionParts {
@@ -27,8 +28,9 @@ export async function ask(
 ): Promise<Reply> {
   if (agentKey?.is(incoming.header('x-agent-key')) !== true) count(askLimit, incoming)
   refuseOtherSites(incoming)
-  const question = questionOf(await readJson(incoming, MAX_BYTES))
-  const { answer, sources, evidence } = await assistant.ask(question, incoming.disconnected)
+  const body = await readJson(incoming, MAX_BYTES)
+  const question = questionOf(body)
+  const { answer, sources, evidence } = await assistant.ask(question, incoming.disconnected, langOf(body))
   const pages = sources.map(({ title, url }) => ({ title, url }))
   return json({ answer, sources: pages, question }, { ...NO_STORE, ...lexicalHeader(evidence.ranking) })
 }
@@ -37,8 +39,8 @@ export async function ask(
 export async function chat({ assistant, chatLimit }: QuestionParts, incoming: Incoming): Promise<undefined> {
   count(chatLimit, incoming)
   refuseOtherSites(incoming)
-  const turns = turnsOf(await readJson(incoming, MAX_BYTES))
-  const streamed = await assistant.chat(turns, incoming.disconnected)
+  const body = await readJson(incoming, MAX_BYTES)
+  const streamed = await assistant.chat(turnsOf(body), incoming.disconnected, langOf(body))
   await pipeUIMessageStreamToResponse({
     response: incoming.res,
     headers: { ...NO_STORE, ...lexicalHeader(streamed.evidence.ranking) },
@@ -56,13 +58,35 @@ function messageStream({ sources, text }: Streamed): ReturnType<typeof createUIM
         writer.write({ type: 'source-url', sourceId: String(index + 1), url, title })
       })
       writer.write({ type: 'text-start', id })
-      for await (const delta of text) writer.write({ type: 'text-delta', id, delta })
+      try {
+        for await (const delta of text) writer.write({ type: 'text-delta', id, delta })
+      } catch (error) {
+        // The protocol's own error has only a text.
+        const { code, message } = error instanceof AnswerFailed ? error : new AnswerFailed('provider')
+        writer.write({ type: 'data-error', data: { error: message, code }, transient: true })
+        throw error
+      }
       writer.write({ type: 'text-end', id })
       writer.write({ type: 'finish-step' })
       writer.write({ type: 'finish' })
     },
     onError: (error) => (error instanceof AnswerFailed ? error.message : 'The answer could not be generated'),
   })
+}
+
+/**
+ * The endpoint at which the AI SDK resumes a stream, `GET /api/chat/<id>/stream`. Answers are not kept, so there is never one to resume,
+ * which the SDK learns by the status 204.
+ */
+export const resumeEndpoint: Endpoint = {
+  pattern: '/api/chat/*',
+  methods: {
+    GET: ({ segments: [, , id, last, ...rest] }) => {
+      if (id === undefined || id === '' || last !== 'stream' || rest.length > 0)
+        throw new Refusal('HW_NOT_FOUND', 'Not Found')
+      return { status: 204, type: JSON_TYPE, body: '', headers: NO_STORE }
+    },
+  },
 }
 
 /** Counts a request of a client. @throws Refusal 429 if it is over the limit. */

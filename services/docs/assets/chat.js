@@ -101,7 +101,7 @@ async function stream(messages, signal, onText) {
   const response = await fetch('/api/chat', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ messages }),
+    body: JSON.stringify({ messages, lang: document.documentElement.dataset.lang }),
     signal,
   })
   if (!response.ok) throw new Error(failure(response.status, await response.json()))

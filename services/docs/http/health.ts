@@ -1,4 +1,5 @@
 import type { Content } from '../../../pipelines/content/store.js'
+import type { ClientError, ErrorCode } from '../../../pipelines/errors.js'
 import type { JobProgress } from '../../../pipelines/pace.js'
 import {
   StatusResponse_Semantic as Semantic,
@@ -38,6 +39,8 @@ export interface Health {
   /** Files that are included by pages, and are none themselves. */
   readonly partials: readonly string[]
   readonly error?: string
+  /** The code of the first error. */
+  readonly code?: ErrorCode | ClientError
 }
 
 const SEMANTIC = {
@@ -69,7 +72,9 @@ export function healthOf(content: Content, status: StatusResponse | undefined, a
     answers,
     faults: errors,
     ...reportOf(content),
-    ...(error === '' ? {} : { error }),
+    ...(error === ''
+      ? {}
+      : { error, code: status === undefined ? 'HW_RETRIEVAL_UNAVAILABLE' : 'HW_CONTENT_INVALID' }),
   }
 }
 

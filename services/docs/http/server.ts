@@ -2,10 +2,12 @@ import { App } from '@tinyhttp/app'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server as HttpServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { LRUCache } from 'lru-cache'
 import { type Coding, compress, LEAST_COMPRESSED } from '../../compression.js'
 import { codingFor } from '../../http/content-coding.js'
 import { matchesTag } from '../../http/etag.js'
+import { errorBody } from '../../../pipelines/errors.js'
 import type { Logger } from '../../../pipelines/logger.js'
 import { PortTaken } from '../../process/ports.js'
 import { incomingOf, splitUrl, type Incoming } from './incoming.js'
@@ -41,6 +43,12 @@ const REQUEST_TIMEOUT_MS = 30_000
 const IDLE_TIMEOUT_MS = 75_000
 /** The time for requests in progress after a stop; then their connections are closed. */
 const STOP_WAIT_MS = 3_000
+
+/** The answers to requests that cannot be parsed, by the code of the error. */
+const MALFORMED: Readonly<Record<string, readonly [status: string, message: string]>> = {
+  HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'The headers are too large'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'The request was not complete in time'],
+}
 
 /** The headers of every answer: browsers must not treat it as a page, or guess its type. Pages have another policy. */
 const COMMON_HEADERS = {
@@ -97,6 +105,29 @@ export class Server {
         }
       },
     )
+    this.#http.on('clientError', (error, socket) => {
+      this.#refuse(error, socket)
+    })
+  }
+
+  /** Answers what is no request of HTTP, of which Node would only close the connection or send a status without a body. */
+  #refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy()
+      return
+    }
+    const [status, message] = MALFORMED[error.code ?? ''] ?? [
+      '400 Bad Request',
+      'The request is not valid HTTP',
+    ]
+    const body = JSON.stringify(errorBody('HW_INVALID_ARGUMENT', message))
+    const head = [
+      `HTTP/1.1 ${status}`,
+      `content-type: ${JSON_TYPE}`,
+      `content-length: ${String(Buffer.byteLength(body))}`,
+      'connection: close',
+    ]
+    socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
   }
 
   /** Starts to listen. @returns the port. @throws PortTaken if another process listens on it. */

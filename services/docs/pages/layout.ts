@@ -5,6 +5,7 @@ import { html, type Html, scripts } from '../../design/html.js'
 import { icon } from '../../design/icons.js'
 import { heroOf } from './hero.js'
 import { navigation } from './navigation.js'
+import { homeOf, isRightToLeft, switchOf } from './languages.js'
 import { markdownUrl } from './page-api.js'
 import type { Picture } from './picture.js'
 import { suggestedQuestions } from './suggestions.js'
@@ -22,13 +23,16 @@ export interface Frame {
   /** The address of the explorer, as the reader reaches it; undefined if it is not known. */
   readonly explorerUrl: string | undefined
   readonly answersAre: AnswersAre
+  /** The language of documents that are no pages, as a BCP 47 tag; undefined if the site does not say. */
+  readonly lang: string | undefined
 }
 
 /** The way in which answers are made: quotes of the pages, or text of a language model. */
 export type AnswersAre = 'quoted' | 'generated'
 
-/** The URL of the search results, without the query. */
-const SEARCH = '/api/search?limit=30&query='
+/** Returns the URL of the search results in a language, without the query. */
+const searchUrl = (lang: string | undefined): string =>
+  `/api/search?limit=30&${lang === undefined ? '' : `lang=${encodeURIComponent(lang)}&`}query=`
 
 export interface Shown {
   /** Undefined for a document that is not a page of the documentation. */
@@ -40,18 +44,25 @@ export interface Shown {
 }
 
 /** Returns a complete HTML document. Ids of the layout start with a colon, which ids of headings never do. */
-export function layout(frame: Frame, shown: Shown): string {
+export function layout(site: Frame, shown: Shown): string {
   const { page, title } = shown
-  const { pages, assets } = frame
-  const site = frame.name ?? pages.find(({ url }) => url === '/')?.title ?? 'Documentation'
-  const isFront = page?.url === '/'
+  const { assets } = site
+  const lang = page === undefined ? site.lang : page.lang
+  const frame = { ...site, pages: site.pages.filter((each) => each.lang === lang) }
+  const home = homeOf(frame.pages)
+  const name = frame.name ?? home?.title ?? 'Documentation'
+  const isFront = page !== undefined && page.url === home?.url
   const document = html`<!doctype html>
-    <html lang="en">
+    <html
+      lang="${lang ?? 'en'}"
+      ${isRightToLeft(lang) ? html`dir="rtl"` : undefined}
+      ${lang === undefined ? undefined : html`data-lang="${lang}"`}
+    >
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>${title === site ? title : `${title} · ${site}`}</title>
-        ${head(frame, shown, site)}
+        <title>${title === name ? title : `${title} · ${name}`}</title>
+        ${head(frame, shown, name)}
         <meta name="color-scheme" content="light dark" />
         ${iconOf(frame)}
         <link rel="stylesheet" href="${assets.url('design.css')}" />
@@ -62,14 +73,14 @@ export function layout(frame: Frame, shown: Shown): string {
         <a class="skip" href="#:content">Skip to the content</a>
         ${bar({
           before: menu(),
-          home: '/',
-          name: site,
+          home: home?.url ?? '/',
+          name,
           logo: logoOf(frame),
-          links: explorerLink(frame),
+          links: html`${switchOf(page)}${explorerLink(frame)}`,
           actions: askButton(),
           words: ENGLISH,
         })}
-        ${isFront ? front(frame, shown) : inner(frame, shown)} ${searchDialog(SEARCH, ENGLISH)}
+        ${isFront ? front(frame, shown) : inner(frame, shown)} ${searchDialog(searchUrl(lang), ENGLISH)}
         ${chatPanel(frame, page)}
       </body>
     </html> `
@@ -131,7 +142,7 @@ const lead = (page: Page | undefined): Html | undefined =>
 
 /** Returns what the head says about a page to search engines, and to programs that show a preview of a link to it. */
 function head({ base, assets, name }: Frame, { page, title, picture }: Shown, site: string): Html {
-  if (page === undefined) return html`<meta name="robots" content="noindex" />`
+  if (page === undefined || page.isUnlisted) return html`<meta name="robots" content="noindex" />`
   const { description } = page
   // Consumers of previews refuse SVG.
   const raster = [
@@ -214,14 +225,15 @@ function contents({ toc }: Page): Html | undefined {
 }
 
 function neighbours({ url }: Page, pages: readonly Page[]): Html | undefined {
-  const at = pages.findIndex((page) => page.url === url)
-  const before = at < 1 ? undefined : pages[at - 1]
-  const after = pages[at + 1]
+  const shown = pages.filter(({ isInNavigation }) => isInNavigation)
+  const at = shown.findIndex((page) => page.url === url)
+  const before = at < 1 ? undefined : shown[at - 1]
+  const after = at < 0 ? undefined : shown[at + 1]
   if (before === undefined && after === undefined) return undefined
   const link = (page: Page | undefined, rel: string, label: string): Html =>
     page === undefined
       ? html`<span></span>`
-      : html`<a rel="${rel}" href="${page.url}"><small>${label}</small>${page.title}</a>`
+      : html`<a rel="${rel}" href="${page.url}"><small>${label}</small>${page.label}</a>`
   return html`<nav class="neighbours" aria-label="Neighbouring pages">
     ${link(before, 'prev', 'Previous')}${link(after, 'next', 'Next')}
   </nav>`

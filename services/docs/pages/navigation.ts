@@ -1,17 +1,20 @@
 import type { Page } from '../../../pipelines/content/page.js'
-import { readable } from '../../../pipelines/content/tree.js'
 import { html, type Html } from '../../design/html.js'
 
 interface Folder {
-  readonly name: string
+  /** The name that readers see. */
+  readonly label: string
   page: Page | undefined
   readonly children: Map<string, Folder>
 }
 
-/** Returns all pages as nested lists. Only folders that contain the current page are open. */
+/**
+ * Returns the pages of a language as nested lists, without pages that lists leave out. Only folders that contain the current page are
+ * open.
+ */
 export function navigation(pages: readonly Page[], current: Page | undefined): Html {
-  const root: Folder = { name: '', page: undefined, children: new Map() }
-  for (const page of pages) place(root, page)
+  const root: Folder = { label: '', page: undefined, children: new Map() }
+  for (const page of pages) if (page.isInNavigation) place(root, page)
   return html`<ul>
     ${root.page === undefined ? undefined : entry(root.page, current)}${items(root, current)}
   </ul>`
@@ -19,8 +22,9 @@ export function navigation(pages: readonly Page[], current: Page | undefined): H
 
 function place(root: Folder, page: Page): void {
   let folder = root
-  for (const name of page.slug === '' ? [] : page.slug.split('/')) {
-    const child = folder.children.get(name) ?? { name, page: undefined, children: new Map<string, Folder>() }
+  for (const [depth, name] of page.place.entries()) {
+    const label = page.breadcrumbs[depth] ?? page.label
+    const child = folder.children.get(name) ?? { label, page: undefined, children: new Map<string, Folder>() }
     folder.children.set(name, child)
     folder = child
   }
@@ -29,16 +33,15 @@ function place(root: Folder, page: Page): void {
 
 function items({ children }: Folder, current: Page | undefined): readonly Html[] {
   return [...children.values()].map((folder) => {
-    const { name, page } = folder
+    const { label, page } = folder
     if (folder.children.size === 0) return page === undefined ? html`` : entry(page, current)
     const isOpen = around(folder, current)
-    const title = page?.title ?? readable(name)
-    return html`<li><details${isOpen ? html` open` : undefined}><summary>${title}</summary>
+    return html`<li><details${isOpen ? html` open` : undefined}><summary>${page?.label ?? label}</summary>
 <ul>${page === undefined ? undefined : entry(page, current, 'Overview')}${items(folder, current)}</ul></details></li>`
   })
 }
 
-function entry(page: Page, current: Page | undefined, title = page.title): Html {
+function entry(page: Page, current: Page | undefined, title = page.label): Html {
   return html`<li>
     <a href="${page.url}" ${page.url === current?.url ? html` aria-current="page"` : undefined}>${title}</a>
   </li>`

@@ -1,7 +1,7 @@
 import type { Content } from '../../../pipelines/content/store.js'
 import type { Page } from '../../../pipelines/content/page.js'
 import { urlOf } from '../../../pipelines/content/links.js'
-import { json, MARKDOWN, PLAIN, Refusal, text } from '../http/reply.js'
+import { json, MARKDOWN, PLAIN, Refusal, text, type Reply } from '../http/reply.js'
 import type { Endpoint } from '../http/server.js'
 import type { Site } from '../http/site.js'
 import { requireRead } from '../http/unread.js'
@@ -23,10 +23,7 @@ export function pageEndpoints({ content, cache, site }: PageApiParts): readonly 
     requireRead(content)
     return text(type, ...cache.take(key, make))
   }
-  const markdown = (slug: readonly string[]): ReturnType<typeof text> => {
-    const page = requirePage(content, slug)
-    return text(MARKDOWN, page.markdown)
-  }
+  const markdown = (slug: readonly string[]): Reply => markdownReply(requirePage(content, slug))
   return [
     get('/api/docs/*', ({ segments }) => json(detail(requirePage(content, segments.slice(2))))),
     get('/api/docs', () =>
@@ -46,6 +43,14 @@ export function pageEndpoints({ content, cache, site }: PageApiParts): readonly 
     }),
   ]
 }
+
+/** Returns the headers that keep crawlers from indexing an unlisted page. */
+export const crawlerHeaders = ({ isUnlisted }: Page): Readonly<Record<string, string>> =>
+  isUnlisted ? { 'x-robots-tag': 'noindex' } : {}
+
+/** Returns the Markdown of a page. */
+export const markdownReply = (page: Page, headers: Readonly<Record<string, string>> = {}): Reply =>
+  text(MARKDOWN, page.markdown, { ...headers, ...crawlerHeaders(page) })
 
 /** Returns the page whose Markdown has the path `/docs/<path>.mdx`; undefined for any other path. */
 export function markdownOf(content: Content, segments: readonly string[]): Page | undefined {

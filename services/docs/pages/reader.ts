@@ -3,9 +3,9 @@ import type { Assets } from '../http/assets.js'
 import type { Bodies } from './bodies.js'
 import { prefersMarkdown, type Incoming } from '../http/incoming.js'
 import { layout, type AnswersAre, type Frame } from './layout.js'
-import { findPage, markdownOf, type PageApiParts } from './page-api.js'
+import { crawlerHeaders, findPage, markdownOf, markdownReply, type PageApiParts } from './page-api.js'
 import { pictureOf } from './picture.js'
-import { HTML, MARKDOWN, NO_STORE, Refusal, text, type Reply } from '../http/reply.js'
+import { HTML, NO_STORE, Refusal, text, type Reply } from '../http/reply.js'
 import type { Endpoint } from '../http/server.js'
 import { BEING_READ, requireRead, retryAfter } from '../http/unread.js'
 import { html } from '../../design/html.js'
@@ -52,7 +52,7 @@ async function read(parts: ReaderParts, incoming: Incoming): Promise<Reply> {
   const { content } = parts
   const { segments } = incoming
   const asMarkdown = markdownOf(content, segments)
-  if (asMarkdown !== undefined) return text(MARKDOWN, asMarkdown.markdown)
+  if (asMarkdown !== undefined) return markdownReply(asMarkdown)
   const page = findPage(content, segments)
   const [first] = content.isComplete ? content.pages() : []
   // A temporary redirect, because a root page may be added.
@@ -61,7 +61,7 @@ async function read(parts: ReaderParts, incoming: Incoming): Promise<Reply> {
   if (page === undefined) return missing(parts, incoming)
   if (incoming.req.url !== page.url && `/${segments.map(encodeURIComponent).join('/')}` !== page.url)
     return moved(page)
-  if (prefersMarkdown(incoming.header('accept'))) return text(MARKDOWN, page.markdown, { vary: 'Accept' })
+  if (prefersMarkdown(incoming.header('accept'))) return markdownReply(page, { vary: 'Accept' })
   const body = await parts.bodies.of(page)
   const frame = frameOf(parts, incoming)
   const picture = page.url === '/' ? await pictureOf(parts.contentDir, page) : undefined
@@ -69,7 +69,7 @@ async function read(parts: ReaderParts, incoming: Incoming): Promise<Reply> {
   const [document, headers] = parts.cache.take(key, () => {
     return layout(frame, { page, title: page.title, body, picture })
   })
-  return text(HTML, document, { ...headers, ...PAGE_HEADERS })
+  return text(HTML, document, { ...headers, ...PAGE_HEADERS, ...crawlerHeaders(page) })
 }
 
 /** Redirects to the only URL of a page, without a trailing slash and `index`. The target is a path, never another host. */
@@ -106,5 +106,6 @@ function frameOf({ content, assets, site, answersAre }: ReaderParts, incoming: I
   const base = site.urlFor(incoming)
   const explorerUrl = site.explorerUrl(base)
   const { sourceUrl, name } = site
-  return { pages: content.pages(), assets, base, name, sourceUrl, explorerUrl, answersAre }
+  const { defaultLanguage: lang } = content
+  return { pages: content.pages(), assets, base, name, sourceUrl, explorerUrl, answersAre, lang }
 }

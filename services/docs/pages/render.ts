@@ -10,9 +10,11 @@ import { restoreContainers } from '../../../pipelines/content/syntax/containers.
 import { setHeadingIds } from '../../../pipelines/content/syntax/headings.js'
 import { parseMarkdown } from '../../../pipelines/content/syntax/markdown.js'
 import type { Page } from '../../../pipelines/content/page.js'
-import { decoratedCode, keepMeta } from './code.js'
+import { decoratedCode, keepMeta } from './blocks/code.js'
+import { diagramOf } from './blocks/diagrams.js'
 import { Html } from '../../design/html.js'
 import { takeHero } from './hero.js'
+import { mathElement, mathOf, typeset } from './blocks/math.js'
 import { containerElement, PART, Parts } from './parts.js'
 import { isTitled } from './titled.js'
 
@@ -25,19 +27,28 @@ const SCHEMA = {
   tagNames: (defaultSchema.tagNames ?? []).filter((name) => name !== 'picture' && name !== 'source'),
   attributes: {
     ...defaultSchema.attributes,
-    code: [['className', /^language-[\w+#.-]+$/], 'dataTitle', 'dataLines'],
+    code: [
+      ['className', /^language-[\w+#.-]+$/],
+      'dataTitle',
+      'dataLines',
+      ['dataMath', 'inline', 'display'],
+    ],
     div: [['dataPart', PART]],
     p: [['dataPart', PART]],
   },
 } satisfies typeof defaultSchema
 
 const processor = unified()
-  .use(remarkRehype, { allowDangerousHtml: true, handlers: { container: containerElement } })
+  .use(remarkRehype, {
+    allowDangerousHtml: true,
+    handlers: { container: containerElement, math: mathElement, inlineMath: mathElement },
+  })
   .use(rehypeRaw)
   // Everything that an author wrote is sanitised here. The elements added below are our own.
   .use(rehypeSanitize, SCHEMA)
   .use(() => decorate)
-  .use(rehypeStringify)
+  // What is raw now is math that was typeset here.
+  .use(rehypeStringify, { allowDangerousHtml: true })
   .freeze()
 
 /** The fields of a page that determine its HTML. */
@@ -69,8 +80,17 @@ function decorate(root: Root): void {
       nameImages(element)
     }
     if (parent === undefined || index === undefined) return undefined
+    if (element.tagName === 'code' && element.properties['dataMath'] !== undefined) {
+      parent.children[index] = typeset(element)
+      return index + 1
+    }
     if (element.tagName === 'img') parent.children[index] = replacement(element)
     if (element.tagName === 'pre') {
+      const special = mathOf(element) ?? diagramOf(element)
+      if (special !== undefined) {
+        parent.children[index] = special
+        return index + 1
+      }
       parent.children[index] = decoratedCode(element)
       return index + 1
     }

@@ -15,14 +15,15 @@ const NO_OBJECT = /^(?:and|or|of|for|as)\b/
 
 /**
  * Returns questions that the documentation answers under a heading: those of the current page first, then those of its folder, then
- * any. Headings that are questions come before headings of instructions, "Install the client" or "Installing the client", which become
+ * any. Pages that are not searched have no answers. Headings that are questions come before headings of instructions, "Install the client" or "Installing the client", which become
  * "How do I install the client?".
  */
 export function suggestedQuestions(pages: readonly Page[], current: Page | undefined): readonly string[] {
   const folder = current?.slug.split('/').slice(0, -1).join('/') ?? ''
-  const near = pages.filter((page) => page !== current && page.slug.startsWith(folder))
+  const searched = pages.filter(({ isInSearch, isUnlisted }) => isInSearch && !isUnlisted)
+  const near = searched.filter((page) => page !== current && page.slug.startsWith(folder))
   const found = new Set<string>()
-  for (const group of [current === undefined ? [] : [current], near, pages]) {
+  for (const group of [searched.filter((page) => page === current), near, searched]) {
     const headings = group.flatMap(({ toc }) => toc.map(({ title }) => title.replaceAll('`', '').trim()))
     const questions = [
       ...headings.filter((heading) => /^[A-Z].*\?$/.test(heading)),

@@ -34,7 +34,7 @@ export class Retrieval {
 
   /** Returns the pages that match a query, with their hits. @throws RetrievalUnavailable. */
   search(
-    request: { query: string; limit: number; tag: string },
+    request: { query: string; limit: number; tag: string; lang: string },
     signal: AbortSignal,
   ): Promise<SearchResponse> {
     const query = request.query.slice(0, MAX_QUERY)
@@ -44,9 +44,9 @@ export class Retrieval {
     )
   }
 
-  /** Returns the passages that match a query best. @throws RetrievalUnavailable. */
-  passages(query: string, limit: number, signal: AbortSignal): Promise<PassagesResponse> {
-    const request = { query: query.slice(0, MAX_QUERY), limit }
+  /** Returns the passages that match a query best. @param lang a BCP 47 tag; empty for the main one. @throws RetrievalUnavailable. */
+  passages(query: string, limit: number, signal: AbortSignal, lang = ''): Promise<PassagesResponse> {
+    const request = { query: query.slice(0, MAX_QUERY), limit, lang }
     return this.#call(() => this.#client.passages(request, { timeoutMs: SEARCH_TIMEOUT_MS, signal }), signal)
   }
 

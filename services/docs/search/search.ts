@@ -26,7 +26,7 @@ export const MAX_ITEMS = 60
 export const lexicalHeader = (ranking: Ranking): Readonly<Record<string, string>> =>
   ranking === Ranking.LEXICAL ? { 'x-retrieval': 'lexical' } : {}
 
-/** Handles `GET /api/search?query=…&limit=…&tag=…`. */
+/** Handles `GET /api/search?query=…&limit=…&tag=…&lang=…`. */
 export async function search(
   retrieval: Retrieval,
   { query: params, disconnected }: Incoming,
@@ -34,7 +34,8 @@ export async function search(
   const query = params.get('query') ?? ''
   const limit = limitOf(params.get('limit'))
   if (query.trim() === '') return json([], NO_STORE)
-  const result = await retrieval.search({ query, limit, tag: params.get('tag') ?? '' }, disconnected)
+  const [tag, lang] = [params.get('tag') ?? '', params.get('lang') ?? '']
+  const result = await retrieval.search({ query, limit, tag, lang }, disconnected)
   return json(searchItems(result, limit), { ...NO_STORE, ...lexicalHeader(result.ranking) })
 }
 

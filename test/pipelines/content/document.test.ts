@@ -69,10 +69,11 @@ describe('a page', () => {
     expect(page.markdown).toContain('## First\n')
   })
 
-  it('groups its paragraphs and cells by heading; those before the first heading have none', () => {
+  it('groups its paragraphs, cells and code by heading; those before the first heading have none', () => {
     expect(page.structuredData.contents).toEqual([
       { heading: '', content: 'Before *anything*.' },
       { heading: 'one', content: 'Text with prev_hash and `code`.' },
+      { heading: 'one', content: '```ts\nconst secret_word = 1\n```' },
       { heading: 'deeper', content: 'a' },
       { heading: 'deeper', content: 'b' },
       { heading: 'deeper', content: 'cell' },
@@ -183,7 +184,7 @@ describe('MDX', () => {
         '## Inside',
         '[Start](/start)',
         'Where to begin',
-        'A new word **Tip** end and [a link](/x) .',
+        'A new word **Tip** end and [a link](/x) 42.',
         '**npm**',
         '```sh\nnpm start\n```',
       ].join('\n\n'),
@@ -241,7 +242,7 @@ describe('the headings of a page', () => {
     const ids = structuredData.headings.map(({ id }) => `#${id}`)
     expect(ids).toEqual(toc.map(({ url }) => url))
     expect(ids).toEqual(['#a', '#b-c', '#quoted', '#listed', '#section', '#only'])
-    expect(structuredData.headings[1]?.content).toBe('`B` *c*')
+    expect(structuredData.headings[1]?.content).toBe('B c')
     for (const { heading } of structuredData.contents) expect(ids).toContain(`#${heading}`)
   })
 })
@@ -254,7 +255,7 @@ describe('a malformed file', () => {
     ['md', '---\ntitle: open\n\nText.', 1],
     ['md', '---\n- a\n---\n', 2],
     ['mdx', '---\ntitle: x\n---\n\n<Card>\n\ntext', 5],
-    ['mdx', 'one\n\nvalue {1 +} end', 3],
+    ['mdx', 'one\n\n<b>\n\nend', 3],
     ['mdx', '\nimport x from 1\n', 2],
   ] as const)('reports %s %j with its line %i', (format, source, line) => {
     const thrown = (() => {
@@ -276,5 +277,25 @@ describe('a malformed file', () => {
       title: 'x',
       markdown: 'text',
     })
+  })
+})
+
+describe('structured data', () => {
+  it('has headings as text, and code and math beside paragraphs, so that a client can split the page by it', () => {
+    const source =
+      '## The `snake_case` [x] *name* \\<T>\n\nA [link](./a.md).\n\n```ts {1}\nlet a_b\n```\n\n$$\na_{b}\n$$\n\n- item\n\n  ```sh\n  ls\n  ```'
+    const { structuredData, toc } = parseDocument(source, 'page.md')
+    expect(structuredData.headings.map(({ content }) => content)).toEqual(['The snake_case [x] name <T>'])
+    expect(toc.map(({ title }) => title)).toEqual(['The snake_case [x] name <T>'])
+    expect(structuredData.contents.map(({ content }) => content)).toEqual([
+      'A link.',
+      '```ts {1}\nlet a_b\n```',
+      '$$\na_{b}\n$$',
+      'item',
+      '```sh\nls\n```',
+    ])
+    expect(new Set(structuredData.contents.map(({ heading }) => heading))).toEqual(
+      new Set(['the-snake_case-x-name-t']),
+    )
   })
 })

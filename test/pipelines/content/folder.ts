@@ -1,11 +1,19 @@
+import { isPartial } from '../../../pipelines/content/files.js'
 import { includePaths } from '../../../pipelines/content/includes.js'
 import { parseDocument } from '../../../pipelines/content/document.js'
 import type { Finding, Page } from '../../../pipelines/content/page.js'
+import { isOrderFile, orderingOf } from '../../../pipelines/content/site/order-file.js'
 import { placePages, type PlacedPages } from '../../../pipelines/content/tree.js'
 
 /** The pages of files that are only texts: what `Content` makes of a folder, without the folder. */
-export function placed(files: Readonly<Record<string, string>>): PlacedPages {
-  const isPage = (file: string) => /\.mdx?$/.test(file) && !/(^|\/)_/.test(file)
+export function placed(
+  files: Readonly<Record<string, string>>,
+  languages: readonly string[] = [],
+): PlacedPages {
+  const isPage = (file: string) => /\.mdx?$/.test(file) && !isPartial(file) && !isOrderFile(file)
+  const orderings = Object.entries(files)
+    .filter(([file]) => isOrderFile(file))
+    .map(([file, text]) => orderingOf(file, text))
   const drafted = Object.entries(files)
     .filter(([file]) => isPage(file))
     .map(([file, source]) => {
@@ -19,7 +27,7 @@ export function placed(files: Readonly<Record<string, string>>): PlacedPages {
       }
       return { file, draft: parseDocument(source, file, [...included.values()]) }
     })
-  return placePages(drafted)
+  return placePages(drafted, { orderings, languages })
 }
 
 /** The page of one text, which may include the other files. */

@@ -51,7 +51,7 @@ describe('a line that includes', () => {
       'A **part** with a [link](/guide/start).\n\n## Its heading\n\nMore.\n\n## Another\n\nEnd.',
     )
     expect(page.sections.map(({ id }) => id)).toEqual(['', 'its-heading', 'another'])
-    expect(page.title).toBe('Its heading')
+    expect(page.title).toBe('Page')
   })
 
   it.each([

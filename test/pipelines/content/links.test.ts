@@ -21,7 +21,7 @@ function follow(link: string, file: string): { url: string; reports: string[] } 
 }
 
 describe('a link', () => {
-  const install = '/%28docs%29/01-guide/02-install'
+  const install = '/01-guide/02-install'
 
   it.each([
     ['./02-install.mdx', '(docs)/01-guide/10-use.md', install],
@@ -34,12 +34,12 @@ describe('a link', () => {
     ['/guide/install?x=1#second-step', 'index.md', `${install}?x=1#second-step`],
     ['/docs/guide/install', 'index.md', install],
     ['/guide/install#Second_Step', 'index.md', `${install}#second-step`],
-    ['/guide/use#own', 'index.md', '/%28docs%29/01-guide/10-use#own'],
-    ['/guide/use#anchor', 'index.md', '/%28docs%29/01-guide/10-use#anchor'],
-    ['/guide/', 'index.md', '/%28docs%29/01-guide'],
-    ['/guide/index.html', 'index.md', '/%28docs%29/01-guide'],
+    ['/guide/use#own', 'index.md', '/01-guide/10-use#own'],
+    ['/guide/use#anchor', 'index.md', '/01-guide/10-use#anchor'],
+    ['/guide/', 'index.md', '/01-guide'],
+    ['/guide/index.html', 'index.md', '/01-guide'],
     ['api/', 'index.md', '/api/README'],
-    ['/api/get%20(all)', 'index.md', '/api/%28v2%29/get%20%28all%29'],
+    ['/api/get%20(all)', 'index.md', '/api/get%20%28all%29'],
     ['#second-step', '(docs)/01-guide/02-install.mdx', '#second-step'],
     ['/', 'api/README.md', '/'],
     ['https://example.org/x', 'index.md', 'https://example.org/x'],
@@ -118,5 +118,67 @@ describe('the pages of a folder with ordering prefixes', () => {
       '(docs)/01-guide/02-install.mdx',
       'index.md',
     ])
+  })
+})
+
+describe('a link to what the service serves', () => {
+  const files = { 'index.md': '', 'guide/a.md': '' }
+  const reports = (url: string) => linesOf(placed({ ...files, 'b.md': `[x](${url})` }).findings)
+
+  it.each([
+    '/api/ask',
+    '/api/chat',
+    '/api/docs',
+    '/api/docs/guide/a',
+    '/api/search?query=x',
+    '/llms.txt',
+    '/llms-full.txt',
+    '/llms.mdx/guide/a',
+    '/docs/guide/a.mdx',
+    '/docs/guide/a',
+    '/sitemap.xml',
+    '/robots.txt',
+    '/mcp',
+    '/health',
+    '/metrics',
+  ])('is good: %s', (url) => {
+    expect(reports(url)).toEqual([])
+  })
+
+  it.each([
+    '/api',
+    '/api/none',
+    '/api/docs/guide/none',
+    '/api/search/x',
+    '/docs',
+    '/docs/none',
+    '/docs/guide/none.mdx',
+    '/llms.mdx/none',
+    '/llms-none.txt',
+    '/health/x',
+  ])('is reported if nothing is there: %s', (url) => {
+    expect(reports(url)).toEqual([`b.md:1 ${url} leads to no page`])
+  })
+})
+
+describe('links with the base path of their site', () => {
+  const files = { 'index.md': '', 'guide/a.md': '## One', 'guide/b.md': '' }
+
+  it('lead to the pages without it', () => {
+    const { pages, findings } = placed({
+      ...files,
+      'c.md':
+        '[a](/project/v2/guide/a#one) [b](/project/v2/guide/b/) [home](/project/v2/) [none](/project/v2/none)',
+    })
+    expect(pages.find(({ file }) => file === 'c.md')?.markdown).toBe(
+      '[a](/guide/a#one) [b](/guide/b) [home](/) [none](/project/v2/none)',
+    )
+    expect(linesOf(findings)).toEqual(['c.md:1 /project/v2/none leads to no page'])
+  })
+
+  it('are broken if one alone would lead to a page, or most would not', () => {
+    const broken = (text: string) => placed({ ...files, 'c.md': text }).findings.length
+    expect(broken('[a](/x/guide/a) [a](/x/guide/a)')).toBe(2)
+    expect(broken('[a](/x/guide/a) [b](/x/guide/b) [k](/x/k) [d](/x/d) [e](/x/e)')).toBe(5)
   })
 })

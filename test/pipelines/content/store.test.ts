@@ -146,7 +146,7 @@ describe('an error', () => {
 
   it('keeps the previous version of the page until it is fixed', async () => {
     const opened = await open({ 'page.mdx': 'first' })
-    await write({ 'page.mdx': 'second {' })
+    await write({ 'page.mdx': 'second <Open>' })
     await until('the error is reported', () => opened.errors().length === 1)
     expect(opened.page('/page')?.markdown).toBe('first')
     await write({ 'page.mdx': 'third' })

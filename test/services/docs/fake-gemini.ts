@@ -21,6 +21,7 @@ export type GeminiMode =
   | 'blocks the answer'
   | 'has nothing'
   | 'talks nonsense'
+  | 'reaches its limit'
   | 'never stops streaming'
 
 /** Text that no client may receive. */
@@ -93,7 +94,7 @@ export class FakeGemini {
         return
       }
       if (this.mode === 'blocks the answer') send(candidate(SECRET, 'SAFETY'))
-      else if (this.mode !== 'cuts off') send(candidate('', 'STOP'))
+      else if (this.mode !== 'cuts off') send(candidate('', this.#end))
     }
     res.end()
   }
@@ -103,7 +104,11 @@ export class FakeGemini {
       return { promptFeedback: { blockReason: 'SAFETY', blockReasonMessage: SECRET } }
     if (this.mode === 'blocks the answer') return candidate(SECRET, 'SAFETY')
     if (this.mode === 'has nothing') return candidate('', 'STOP')
-    return candidate(this.pieces.join(''), 'STOP')
+    return candidate(this.pieces.join(''), this.#end)
+  }
+
+  get #end(): string {
+    return this.mode === 'reaches its limit' ? 'MAX_TOKENS' : 'STOP'
   }
 }
 

@@ -81,6 +81,7 @@ describe('GET /api/docs/<slug>', () => {
         contents: [
           { heading: '', content: 'Before.' },
           { heading: 'one', content: 'Run `npm start`.' },
+          { heading: 'one', content: '```sh\nnpm start\n```' },
         ],
       },
     })

@@ -34,7 +34,7 @@ describe('containers', () => {
     const source = '::: code-group\n```js{1} [config.js]\na\n```\n```ts title="config.ts"\nb\n```\n:::'
     expect(markdownOf(source)).toBe('**config.js**\n\n```js {1}\na\n```\n\n**config.ts**\n\n```ts\nb\n```')
     expect(htmlOf(source)).toMatch(
-      /<div class="tabs"><input type="radio".*?checked><label.*?>config\.js<\/label><div class="panel"><pre/,
+      /<div class="tabs"><input type="radio".*?checked><label.*?>config\.js<\/label><div class="panel"><figure class="code">/,
     )
   })
 
@@ -109,7 +109,7 @@ describe('code', () => {
     ['```ts showLineNumbers', undefined, []],
   ])('after %s has the title %s and the marked lines %j', (fence, title, marked) => {
     const html = renderMarkdown(pageOf(`${fence}\nlet one\n/* two\nthree */\n\`\`\``, 'page.md')).text
-    expect(/<figcaption>(.*?)<\/figcaption>/.exec(html)?.[1]).toBe(title)
+    expect(/<span class="title">(.*?)<\/span>/.exec(html)?.[1]).toBe(title)
     const spans = html.split('<span class="marked">').length - 1
     expect(spans).toBe(marked.length)
     const text = html.replace(/<figcaption>.*?<\/figcaption>/, '').replace(/<[^>]*>/g, '')
@@ -123,7 +123,7 @@ describe('components', () => {
     const source =
       '<Card title="One" link="/x">\n\nText.\n\n</Card>\n\nA <Badge type="info" text="new" /> word, <b>bold</b>.\n\n<div align="center">\n<Weird/>\n</div>'
     expect(markdownOf(source)).toBe(
-      '[One](/x)\n\nText.\n\nA new word, <b>bold</b>.\n\n<div align="center">\n\nWeird\n\n</div>',
+      '[One](/x)\n\nText.\n\nA new word, <b>bold</b>.\n\n<div align="center">\n\n</div>',
     )
   })
 
@@ -178,9 +178,10 @@ Inside.
 
 describe('the title', () => {
   it.each([
-    ['text\n\n### Third level\n\n# First', 'page.md', 'Third level'],
-    ['## `useChat()` <Badge text="new" />', 'page.mdx', 'useChat() new'],
-    ['::: tip\n#### In a container\n:::', 'page.md', 'In a container'],
+    ['text\n\n### Third level\n\n# First', 'page.md', 'First'],
+    ['# `useChat()` <Badge text="new" />', 'page.mdx', 'useChat() new'],
+    ['::: tip\n# In a container\n:::', 'page.md', 'In a container'],
+    ['## Examples\n\ntext', 'rules/await-thenable.mdx', 'Await thenable'],
     ['text', '01-getting_started.md', 'Getting started'],
     ['text', '(group)/02-first-steps.mdx', 'First steps'],
     ['text', 'guide/index.md', 'Guide'],
@@ -189,7 +190,7 @@ describe('the title', () => {
   })
 
   it('is shown once', () => {
-    expect(htmlOf('## Only heading\n\nText.')).toBe('<p>Text.</p>')
+    expect(htmlOf('# Only heading\n\nText.')).toBe('<p>Text.</p>')
     expect(htmlOf('Before.\n\n## Later heading\n\nText.')).toContain('<h2 id="later-heading">')
   })
 })

@@ -81,6 +81,19 @@ describe('an answer of Gemini', () => {
     expect((await (await ask('What is it?')).json()).sources).toEqual([])
   })
 
+  it('says so if it was cut off at the limit of the provider', async () => {
+    gemini.mode = 'reaches its limit'
+    const note = '*The answer was cut off here: it reached the maximum length.*'
+    expect((await (await ask('What is it?')).json()).answer).toBe(`Run \`npm start\` [1].\n\n${note}`)
+    gemini.pieces = ['So:\n\n```sh\nnpm']
+    expect((await (await ask('What is it?')).json()).answer).toBe(`So:\n\n\`\`\`sh\nnpm\n\`\`\`\n\n${note}`)
+    const stream = await (await chat(user('What is it?'))).text()
+    expect(stream).toContain(note)
+    expect(stream).toContain('"type":"finish"')
+    gemini.mode = 'answers'
+    expect((await (await ask('What is it?')).json()).answer).not.toContain('cut off')
+  })
+
   it('is not requested if the documentation has nothing on the question', async () => {
     docs.worker.passages = [passage({ similarity: 0.1, coverage: 0.05 })]
     const { answer, sources } = await (await ask('Who won the cup?')).json()
@@ -156,6 +169,7 @@ describe('a stream of Gemini', () => {
       const text = await response.text()
       expect(text).toContain('"delta":"Run `npm "')
       expect(text).toMatch(/"type":"error","errorText":"The answer (could not be generated|was cut off)/)
+      expect(text).toMatch(/"type":"data-error","data":\{"error":"The answer .*","code":"HW_ANSWER_FAILED"\}/)
       expect(text).not.toContain(SECRET)
       expect(text).not.toContain('"finish"')
     },

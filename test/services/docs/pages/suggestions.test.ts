@@ -3,7 +3,12 @@ import type { Page } from '../../../../pipelines/content/page.js'
 import { suggestedQuestions } from '../../../../services/docs/pages/suggestions.js'
 
 const page = (slug: string, ...titles: string[]): Page =>
-  ({ slug, toc: titles.map((title) => ({ title, url: `#${title}`, depth: 2 })) }) as unknown as Page
+  ({
+    slug,
+    isInSearch: true,
+    isUnlisted: false,
+    toc: titles.map((title) => ({ title, url: `#${title}`, depth: 2 })),
+  }) as unknown as Page
 
 it('suggests what the headings of the page answer, then those of its folder, then any', () => {
   const own = page('guide/a', 'Overview', 'Installing the `hw` client')
@@ -33,4 +38,13 @@ it('suggests no question of a heading that is no instruction, and none twice', (
     'How do I run it?',
   ])
   expect(suggestedQuestions([nouns], undefined)).toEqual([])
+})
+
+it('suggests nothing of pages that have no answers', () => {
+  const pages = [page('a', 'Is it free?'), page('b', 'Is it fast?')] as const
+  const hidden = [
+    { ...pages[0], isUnlisted: true },
+    { ...pages[1], isInSearch: false },
+  ]
+  expect(suggestedQuestions(hidden, hidden[0])).toEqual([])
 })

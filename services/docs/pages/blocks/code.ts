@@ -1,7 +1,7 @@
 import type { Element, ElementContent } from 'hast'
 import type { Code } from 'mdast'
 import { common, createLowlight } from 'lowlight'
-import { codeTitle } from '../../../pipelines/content/syntax/components.js'
+import { codeTitle } from '../../../../pipelines/content/syntax/components.js'
 import { astro, mdx } from './grammars.js'
 
 const lowlight = createLowlight({ ...common, astro, mdx })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { parseDocument } from '../../../../pipelines/content/document.js'
-import { renderMarkdown } from '../../../../services/docs/pages/render.js'
+import { parseDocument } from '../../../../../pipelines/content/document.js'
+import { renderMarkdown } from '../../../../../services/docs/pages/render.js'
 
 const rendered = (markdown: string): string =>
   renderMarkdown({ file: 'a.md', url: '/a', title: 'x', toc: [], markdown }).text
