@@ -11,6 +11,8 @@ import type { TxStoreJob, TxStoreProgress, TxStoreThreadData } from './tx-store-
 /** Bytes and records that one batch reads. */
 const BATCH_BYTES = 2 ** 20
 const BATCH_RECORDS = 256
+/** The number of records whose size is estimated by that of one of them. */
+const SAMPLED = 64
 
 const { path, settings } = workerData as TxStoreThreadData
 const log = await openEventLog(settings, createLogger('explorer', settings.logLevel))
@@ -35,7 +37,7 @@ answerJobs(async ({ chain, maxBytes }: TxStoreJob): Promise<TxStoreProgress> => 
   }
 })
 
-/** Returns the position from which on records are missing from the store, if it holds no more than so many bytes. */
+/** Returns the position from which on records are missing from the store: for a new one, that of about so many bytes of records. */
 async function beginning({ progress }: TxStoreWriter, maxBytes: number): Promise<number> {
   const last = await log.last('chain')
   if (progress !== undefined && progress.position <= last) {
@@ -45,9 +47,10 @@ async function beginning({ progress }: TxStoreWriter, maxBytes: number): Promise
   const first = await log.first('chain')
   let [from, bytes] = [last + 1, 0]
   while (from > first && bytes < maxBytes) {
-    from = Math.max(first, from - BATCH_RECORDS)
-    for (const { value } of await log.read('chain', from, BATCH_RECORDS, Number.MAX_SAFE_INTEGER))
-      bytes += value.length
+    const step = Math.min(SAMPLED, from - first)
+    from -= step
+    const [record] = await log.read('chain', from, 1)
+    bytes += step * (record?.value.length ?? 0)
   }
   return from
 }

@@ -37,6 +37,7 @@ export class TxStoreFollower {
   async run(signal: AbortSignal): Promise<void> {
     const { path } = this.options
     const { near, logger } = this.parts
+    let reported = ''
     while (!signal.aborted) {
       let release: (() => void) | undefined
       try {
@@ -44,7 +45,10 @@ export class TxStoreFollower {
         release = holdFile(`${path}.lock`)
         if (release !== undefined) await this.#write(signal)
       } catch (error) {
-        logger.warn({ err: error }, 'cannot write the transaction store; the database answers instead')
+        // Not every few seconds.
+        if (String(error) !== reported)
+          logger.warn({ err: error }, 'cannot write the transaction store; the database answers instead')
+        reported = String(error)
       } finally {
         release?.()
       }
