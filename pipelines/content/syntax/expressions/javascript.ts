@@ -1,5 +1,6 @@
 import { Parser, type Expression, type Options } from 'acorn'
 import jsx from 'acorn-jsx'
+import { coded } from '../../../errors.js'
 
 /** The version of JavaScript that MDX accepts. Parentheses are nodes, so that the end of an expression includes them. */
 const OPTIONS: Options = { ecmaVersion: 2024, sourceType: 'module', preserveParens: true }
@@ -7,7 +8,7 @@ const OPTIONS: Options = { ecmaVersion: 2024, sourceType: 'module', preservePare
 const Jsx = Parser.extend(jsx())
 
 /** Thrown for an expression whose nesting exceeds the stack. */
-export class NestedTooDeeply extends Error {}
+export class NestedTooDeeply extends coded('HW_CONTENT_INVALID') {}
 
 /** An expression in a text, and the position of the first character after it. */
 export interface Found {
