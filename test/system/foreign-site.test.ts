@@ -24,8 +24,8 @@ const ONE_IN = IS_WHOLE ? 1 : 3
 const DESIGN = /^(?:href|link|src\w*|size|width|height|shape|className|type|prompt|showTemp)$/
 /** Areas of the site that are not part of the folder. */
 const ELSEWHERE = /^\/(?:providers|cookbook|examples|playground)(?:[/?#\s]|$)/
-/** Pages that the site has moved, and does not have in the folder either. */
-const MOVED = /^\.\/prompts$/
+/** Pages that the folder does not have: the front page of the site, and one that was moved. */
+const MOVED = /^(?:\/docs|\.\/prompts)$/
 
 const wordsOf = (text: string): string[] => text.match(/[\p{L}\p{N}]+/gu) ?? []
 const mdx = unified().use(remarkParse).use(remarkMdx).use(remarkGfm).freeze()
