@@ -72,11 +72,10 @@ export class TxStoreReader {
   #isReading = false
   readonly #blocks = new LRUCache<number, StoreBlock>({ max: BLOCKS })
 
-  constructor(private readonly path: string) {
-    this.refresh()
-  }
+  /** Reads nothing before `refresh`. */
+  constructor(private readonly path: string) {}
 
-  /** Opens the store if there is one now, or another one than before. @returns whether what was read earlier still holds. */
+  /** Opens the store if there is one now, or another one than before. @returns whether what was read earlier still holds. @throws for a file that is locked or cannot be opened. */
   refresh(): boolean {
     const inode = statSync(this.path, { throwIfNoEntry: false })?.ino ?? -1
     if (inode === this.#inode && (this.#db !== undefined || inode < 0)) return true
@@ -156,7 +155,12 @@ export class TxStoreReader {
       db.exec('BEGIN')
       setImmediate(() => {
         this.#isReading = false
-        if (this.#db === db) db.exec('COMMIT')
+        try {
+          if (this.#db === db) db.exec('COMMIT')
+        } catch {
+          // Until the next refresh.
+          this.close()
+        }
       })
     }
     return db.rows(sql).all(...parameters)

@@ -34,17 +34,25 @@ export class NearRows implements NearLookups {
     private readonly store: TxStoreReader,
     private readonly chain: () => CanonicalBlocks,
     private readonly logger: Logger,
-  ) {}
+  ) {
+    this.refresh()
+  }
 
   /** The lowest height from which on the store has all blocks of the newest chain; undefined if there is none. */
   get from(): number | undefined {
+    return this.#guarded(() => this.#covered)
+  }
+
+  get #covered(): number | undefined {
     this.#follow()
     return this.#end === this.#chain.length && this.#from < this.#end ? this.#from : undefined
   }
 
   /** Opens the store if it was created or replaced. Call it from time to time. */
   refresh(): void {
-    if (!this.store.refresh()) this.#restart()
+    this.#guarded(() => {
+      if (!this.store.refresh()) this.#restart()
+    })
   }
 
   close(): void {
@@ -57,16 +65,21 @@ export class NearRows implements NearLookups {
   }
 
   #counted<T>(read: () => T | undefined): T | undefined {
-    let value: T | undefined
+    const value = this.#guarded(read)
+    this.counts[value === undefined ? 'missing' : 'found']++
+    return value
+  }
+
+  /** Returns what a function reads from the store; undefined after an error. */
+  #guarded<T>(read: () => T): T | undefined {
     try {
-      value = read()
+      return read()
     } catch (error) {
       this.logger.warn({ err: error }, 'cannot read the transaction store; the database answers instead')
       // Until the next refresh.
       this.store.close()
+      return undefined
     }
-    this.counts[value === undefined ? 'missing' : 'found']++
-    return value
   }
 
   #row(txid: string): LookedUp<'txs'> | undefined {
