@@ -241,9 +241,13 @@ describe.skipIf(CHROMIUM === undefined)('open pages', () => {
     const options = { host: '127.0.0.1', port: 0, db, log, rateLimitPerMinute, auditEveryMs: 0 }
     const explorer = await startExplorer({ ...options, logger: pino({ level: 'silent' }) })
     const answers: { readonly url: string; readonly status: number }[] = []
+    let sent = 0
     try {
       const page = await browsing.open('/', DESK, explorer.url, async (opened) => {
         await opened.clock.install()
+        opened.on('request', (request) => {
+          if (request.url() === `${explorer.url}/`) sent++
+        })
         opened.on('response', (response) => {
           answers.push({ url: response.url(), status: response.status() })
         })
@@ -272,12 +276,15 @@ describe.skipIf(CHROMIUM === undefined)('open pages', () => {
         for (const { url } of answers) others.push(await statusOf(url))
       expect(new Set([...answers.map(({ status }) => status), ...others])).toEqual(new Set([200]))
       // The API has its own budget, and that of the pages ends too.
-      for (let sent = 0; sent < rateLimitPerMinute; sent++)
+      for (let read = 0; read < rateLimitPerMinute; read++)
         expect(await statusOf(`${explorer.url}/api/v1/stats/summary`)).toBe(200)
       expect(await statusOf(`${explorer.url}/api/v1/stats/summary`)).toBe(429)
-      let left = 6 * rateLimitPerMinute - 10 * updates
-      while (left-- > 0) expect(await statusOf(explorer.url)).toBe(200)
-      expect(await statusOf(explorer.url)).toBe(429)
+      // The page may have closed before the response to its last request, which counts, too.
+      const left = 6 * rateLimitPerMinute - 10 * updates
+      let granted = 0
+      while (granted <= left && (await statusOf(explorer.url)) === 200) granted++
+      expect(granted).toBeGreaterThanOrEqual(left - (sent - updates))
+      expect(granted).toBeLessThanOrEqual(left)
     } finally {
       await explorer.close()
     }
