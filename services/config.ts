@@ -313,6 +313,12 @@ const SETTINGS = {
     { matches: /^[A-Za-z_]\w{0,62}$/, type: 'database name', fallback: 'headwater' },
     'The database to use; created if it does not exist.',
   ),
+  txBodies: choice(
+    'TX_BODIES',
+    ['tables', 'node'],
+    'Where transactions are kept: `tables` for all of them in ClickHouse; `node` for their places only, which takes less than half of the disk: explorers then read from the node what their store (`TX_STORE_BYTES`) does not have.',
+    'tables',
+  ),
   txStoreBytes: integer(
     'TX_STORE_BYTES',
     { least: 0, most: 1_000_000_000_000_000, fallback: 4_294_967_296 },

@@ -123,6 +123,8 @@ async function compareTransactions(
   )
   for (const [index, { txid }] of parsed.txs.entries()) {
     const stored = bodies.get(txid)
+    // Left to the node, with which there is nothing to compare.
+    if (stored?.body.length === 0) continue
     findings.expect(`body of transaction ${txid}`, txidOf(stored?.body), txid)
     if (stored === undefined || index === 0) continue
     const coins = decodePrevouts(stored.prevouts)

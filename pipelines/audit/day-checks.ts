@@ -92,25 +92,33 @@ export async function countDay({ db, view, head }: Parts, day: number, findings:
 }
 
 /** Computes fees, output and number of transactions of each block again from the bodies of its transactions. */
-async function sumBlocks({ db, view, head, progress }: AuditContext, findings: Findings): Promise<void> {
+async function sumBlocks(context: AuditContext, findings: Findings): Promise<void> {
+  const { head, progress } = context
   const first = Math.max(0, head.tipHeight - MAX_SUMMED + 1)
   for (let from = first; from <= head.tipHeight; from += SUMMED_AT_ONCE) {
     const to = Math.min(head.tipHeight, from + SUMMED_AT_ONCE - 1)
-    await sumSomeBlocks({ db, view, head }, from, to, findings)
+    await sumSomeBlocks(context, from, to, findings)
     progress(to - first + 1, head.tipHeight - first + 1)
   }
 }
 
 /** Computes the sums of the blocks between two heights again, both inclusive. */
 async function sumSomeBlocks(
-  { db, view }: Parts,
+  context: Pick<AuditContext, 'db' | 'node' | 'signal' | 'view'>,
   from: number,
   to: number,
   findings: Findings,
 ): Promise<void> {
+  const { db, view } = context
   const span = { from, to }
-  const blocks = await db.query<{ height: number; txs: number; fees: string; output: string }>(
-    `SELECT height, tx_count AS txs, total_fees AS fees, total_output AS output FROM blocks
+  const blocks = await db.query<{
+    height: number
+    id: string
+    txs: number
+    fees: string
+    output: string
+  }>(
+    `SELECT height, lower(hex(hash)) AS id, tx_count AS txs, total_fees AS fees, total_output AS output FROM blocks
      WHERE height BETWEEN {from:UInt32} AND {to:UInt32} AND ${view.sqlFilter('height', 'hash')} LIMIT 1 BY height`,
     span,
   )
@@ -124,6 +132,8 @@ async function sumSomeBlocks(
     locations.map(({ id }) => id),
   )
   const sums = new Map<number, BlockSums>()
+  /** The blocks of which bodies are left to the node. */
+  const ofNode = new Set<number>()
   for (const { height, id } of locations) {
     const sum = sums.get(height) ?? { txs: 0, fees: 0n, output: 0n }
     sums.set(height, sum)
@@ -133,6 +143,10 @@ async function sumSomeBlocks(
       findings.expect(`body of transaction ${id}`, 'missing', 'present')
       continue
     }
+    if (stored.body.length === 0) {
+      ofNode.add(height)
+      continue
+    }
     const tx = parseBody(stored.body)
     if (tx.isCoinbase) continue
     const output = tx.outputs.reduce((total, { value }) => total + value, 0n)
@@ -140,12 +154,17 @@ async function sumSomeBlocks(
     sum.output += output
     sum.fees += coins.reduce((total, { value }) => total + value, 0n) - output
   }
-  for (const { height, txs, fees, output } of blocks) {
-    const sum = sums.get(height)
+  for (const { height, id, txs, fees, output } of blocks) {
+    const sum = ofNode.has(height) ? await sumsByNode(context, id) : sums.get(height)
     findings.expect(`transactions of block ${String(height)}`, txs, sum?.txs ?? 0)
     findings.expect(`fees of block ${String(height)}`, fees, sum?.fees ?? 0n)
     findings.expect(`output of block ${String(height)}`, output, sum?.output ?? 0n)
   }
+}
+
+async function sumsByNode(context: Parameters<typeof nodeBlock>[0], hash: string): Promise<BlockSums> {
+  const { block, parsed } = await nodeBlock(context, hash)
+  return sumsOf(block, parsed)
 }
 
 /** Computes the sums of a day again from the blocks of the node. */
@@ -161,8 +180,7 @@ async function sumDayByNode(context: AuditContext, day: number, findings: Findin
   let next = 0
   const worker = async (): Promise<void> => {
     for (let at = next++; at < blocks.length; at = next++) {
-      const { block, parsed } = await nodeBlock(context, blocks[at]?.id ?? '')
-      const sums = sumsOf(block, parsed)
+      const sums = await sumsByNode(context, blocks[at]?.id ?? '')
       reported.txs += sums.txs
       reported.fees += sums.fees
       reported.output += sums.output

@@ -68,7 +68,7 @@ function withWitness(input: TxInput, witness: readonly Buffer[]): TxInput {
 }
 
 /** Parses a transaction. @throws RangeError for bytes that are not exactly one transaction. */
-export function parseTx(bytes: Uint8Array): Tx {
+export function parseTx(bytes: Uint8Array): SerializedTx {
   const reader = new ByteReader(bytes)
   const tx = readTx(reader)
   if (reader.remaining > 0) throw new RangeError(`${String(reader.remaining)} bytes after the transaction`)

@@ -47,6 +47,8 @@ export interface MaterializerOptions {
   readonly rankingTail?: number
   /** The number of changes of a script's outputs since a list from which on a new one is built. */
   readonly listTail?: number
+  /** False to leave the bodies of transactions to the node, see `OwnRowsOptions`. */
+  readonly hasBodies?: boolean | undefined
   /** If true, sends an invalid event that the poller refuses to replace to topic `dead-letters`, and continues after it. */
   readonly deadLetterPoison?: boolean
   readonly hooks?: MaterializerHooks
@@ -134,9 +136,10 @@ export class Materializer {
       onFailure: (error: unknown) => options.observer?.failed(error),
     }
     this.#lister = new UnspentLister(options.db, options.logger, { ...background, tail: options.listTail })
-    this.#writer = new BlockWriter(options.db, CACHED_SCRIPTS, (changes) => {
+    const onChanges = (changes: ReadonlyMap<string, number>): void => {
       this.#lister.count(changes)
-    })
+    }
+    this.#writer = new BlockWriter(options.db, CACHED_SCRIPTS, onChanges, options.hasBodies)
     this.#pipeline = this.#newPipeline()
     this.#announcer = new Announcer(options.log)
     this.#damage = new DamageReporter({ ...options, announcer: this.#announcer })

@@ -171,6 +171,30 @@ export class NodeClient {
     return hexes.map((hex) => (hex === undefined ? undefined : Buffer.from(hex, 'hex')))
   }
 
+  /**
+   * Returns transactions of blocks with the outputs that they spend, in one request; undefined for those that the node does not have
+   * in their block, and for the coinbase of block 0.
+   */
+  transactionsOf(
+    located: readonly { readonly txid: string; readonly hash: string }[],
+    signal?: AbortSignal,
+  ): Promise<(replies.NodeBlockTx | undefined)[]> {
+    const params = located.map(({ txid, hash }) => [txid, 2, hash])
+    return this.#callEach('getrawtransaction', params, replies.transactionReply, signal)
+  }
+
+  /**
+   * Returns outputs of the node's chain in one request, without those that only the mempool has: null for each that is spent or
+   * unknown, undefined for one that the node refuses.
+   */
+  unspentOutputs(
+    outputs: readonly { readonly txid: string; readonly vout: number }[],
+    signal?: AbortSignal,
+  ): Promise<(replies.NodeTxOut | undefined)[]> {
+    const params = outputs.map(({ txid, vout }) => [txid, vout, false])
+    return this.#callEach('gettxout', params, replies.txOutReply, signal)
+  }
+
   /** Returns the node's estimates of fee rates by numbers of blocks, in coins per 1000 virtual bytes; undefined where it has none. */
   async smartFees(
     targets: readonly number[],

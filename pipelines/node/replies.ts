@@ -113,6 +113,11 @@ const MempoolEntry = Type.Object({
   fees: Type.Object({ base: Coins }),
 })
 
+const TxOut = Type.Union([
+  Type.Null(),
+  Type.Object({ value: Coins, scriptPubKey: Type.Object({ hex: Hex }) }),
+])
+
 const TxOutSet = Type.Object({ height: Height, bestblock: Hash, txouts: Type.Integer(), total_amount: Coins })
 
 const ScannedSet = Type.Object({
@@ -139,6 +144,7 @@ export type NodeChainInfo = Static<typeof ChainInfo>
 /** Reply of getblock with verbosity 3. */
 export type NodeBlock = Static<typeof Block>
 export type NodeBlockTx = Static<typeof BlockTx>
+export type NodeTxOut = Static<typeof TxOut>
 export type NodeScannedSet = Static<typeof ScannedSet>
 export type NodeMempoolEntry = Static<typeof MempoolEntry>
 
@@ -157,7 +163,11 @@ export const mempoolInfoReply = new Reply(MempoolInfo)
 export const networkInfoReply = new Reply(NetworkInfo)
 /** Schema of uptime, in seconds. Negative if the node's clock is set to a time before its start (`setmocktime`). */
 export const uptimeReply = new Reply(Type.Integer())
+/** Reply of gettxout: null for an output that is spent or unknown. */
+export const txOutReply = new Reply(TxOut)
 export const blockReply = new Reply(Block)
+/** Reply of getrawtransaction with verbosity 2 for a transaction of a block: before Bitcoin Core 25 without prevouts. */
+export const transactionReply = new Reply(BlockTx)
 export const blockHashReply = new Reply(Hash)
 /** Schema of sendrawtransaction. */
 export const txidReply = new Reply(Hash)

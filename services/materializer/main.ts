@@ -187,6 +187,7 @@ async function applyTo(
   { config, logger, signal, args }: ServiceContext,
 ): Promise<string | undefined> {
   const { chain, finalityDepth } = config
+  const hasBodies = config.txBodies === 'tables'
   const hooks = crashAt(args)
   const deadLetterPoison = config.poisonEvents === 'dead-letters'
   const materializer = new Materializer({
@@ -195,6 +196,7 @@ async function applyTo(
     logger,
     chain,
     finalityDepth,
+    hasBodies,
     deadLetterPoison,
     hooks,
     observer: metrics,

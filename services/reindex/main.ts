@@ -58,7 +58,10 @@ async function main(): Promise<number> {
       bar.step('blocks', height + 1, tip + 1)
     }
     const name = nextName(old)
-    const head = await replaceDatabase({ configured, serving, log, logger, progress }, name)
+    const head = await replaceDatabase(
+      { configured, serving, log, logger, progress, hasBodies: config.txBodies === 'tables' },
+      name,
+    )
     bar.end()
     process.stdout.write(`${await describeSwitch(serving, name, head)}\n`)
     return 0

@@ -50,6 +50,7 @@ async function main(): Promise<number> {
   if (into !== undefined && Object.keys(others).some((name) => name !== 'crash-at'))
     throw new UsageError('--into builds a complete database and cannot be combined with other options')
   const config = loadConfig()
+  const hasBodies = config.txBodies === 'tables'
   const url = await presentEngineUrl(config)
   if (url === undefined)
     throw new CannotReplay('no database: start the engine on this DATA_DIR, or set CLICKHOUSE_URL')
@@ -65,7 +66,7 @@ async function main(): Promise<number> {
         progress.step('blocks', height + 1, tip + 1)
       }
       const message = await replayInto(
-        { configured, serving: db, log, logger, progress: step },
+        { configured, serving: db, log, logger, progress: step, hasBodies },
         into,
         values['crash-at'],
       )
@@ -89,6 +90,7 @@ async function main(): Promise<number> {
       await replay(db, log, {
         from: next,
         to,
+        hasBodies,
         progress: async (done) => {
           await state.note(done)
           progress.step('blocks', done - from + 1, to - from + 1)

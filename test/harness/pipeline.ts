@@ -31,6 +31,8 @@ export interface PipelineOptions {
   readonly finalityDepth?: number
   readonly rankingTail?: number
   readonly listTail?: number
+  /** False for an index that leaves the bodies of transactions to the node. */
+  readonly hasBodies?: boolean
   /** The network of a node whose block 0 is of no known chain. */
   readonly chain?: string
   /** Additional parts of the explorer. */
@@ -247,6 +249,7 @@ function newMaterializer(options: PipelineOptions, db: Database, log: EventLog):
     log,
     logger,
     finalityDepth: options.finalityDepth ?? 500,
+    hasBodies: options.hasBodies,
     ...(options.rankingTail === undefined ? {} : { rankingTail: options.rankingTail }),
     ...(options.listTail === undefined ? {} : { listTail: options.listTail }),
   })

@@ -116,11 +116,12 @@ export class BlockPipeline {
     const blocks = this.#unsubmitted
     const { network } = this.#parts.chain()
     if (blocks.length === 0 || network === undefined) return
+    const { hasBodies } = this.#parts.writer
     if (blocks.length > FEW_BLOCKS) this.#maker ??= new ScriptChangesMaker()
     const job =
       blocks.length > FEW_BLOCKS && this.#maker !== undefined
-        ? this.#maker.make(blocks, network)
-        : Promise.resolve().then(() => madeFrom({ events: blocks, network }))
+        ? this.#maker.make(blocks, network, hasBodies)
+        : Promise.resolve().then(() => madeFrom({ events: blocks, network, hasBodies }))
     // The error is handled where the result is awaited.
     job.catch(() => undefined)
     const lookedUp = this.#lookUp(job, [...this.#pending])
@@ -166,13 +167,14 @@ export class BlockPipeline {
   /** Applies blocks, those with a repeated coinbase when the blocks below them are in the tables. */
   async #applyParts(blocks: readonly Connecting[], repeated: readonly number[]): Promise<void> {
     const { network } = this.#parts.chain()
+    const { hasBodies } = this.#parts.writer
     if (network === undefined) return
     for (const { part, isRepeated } of partsOf(blocks, repeated)) {
       if (isRepeated) {
         await this.#send()
         await this.sent()
       }
-      const made = madeFrom({ events: part, network })
+      const made = madeFrom({ events: part, network, hasBodies })
       await this.#apply(part, made, isRepeated ? ONE_REPEATED : NOTHING_LOOKED_UP)
     }
   }

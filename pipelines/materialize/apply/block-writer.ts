@@ -79,6 +79,8 @@ export class BlockWriter {
     cachedScripts = CACHED_SCRIPTS,
     /** Called after each insert with the numbers of outputs created and spent, by script hash. */
     private readonly onChanges?: (changes: ReadonlyMap<string, number>) => void,
+    /** See `OwnRowsOptions`. */
+    readonly hasBodies = true,
   ) {
     this.#cache = new LRUCache({ max: cachedScripts })
   }
@@ -115,7 +117,8 @@ export class BlockWriter {
     isRepeated: boolean,
   ): Promise<void> {
     const named = await this.#namedAbove(blocks, chain)
-    const { own, scriptChanges } = scriptChangesOf(blocks, parent.network, named)
+    const { hasBodies } = this
+    const { own, scriptChanges } = scriptChangesOf(blocks, parent.network, { named, hasBodies })
     const applied = new CumulativeRows()
     await this.apply(applied, scriptChanges, parent, false, isRepeated ? ONE_REPEATED : NOTHING_LOOKED_UP)
     await this.insert(applied, own, parent)
@@ -268,7 +271,7 @@ export class BlockWriter {
     blocks: readonly ConnectedBlock[],
     { network, writer }: Pick<ParentState, 'network' | 'writer'>,
   ): Promise<void> {
-    const { own, scriptChanges } = scriptChangesOf(blocks, network)
+    const { own, scriptChanges } = scriptChangesOf(blocks, network, { hasBodies: this.hasBodies })
     const { scripts } = new CumulativeRows()
     const script = scriptOf(scriptChanges)
     for (const [index, hash] of scriptChanges.hashes.entries())

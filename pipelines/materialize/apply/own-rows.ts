@@ -20,6 +20,15 @@ export type MadeRows = readonly {
   readonly bytes: Uint8Array
 }[]
 
+export interface OwnRowsOptions {
+  /** Transactions to whose row of `txs` nothing is added, because it names a higher block of the chain. */
+  readonly named?: ReadonlySet<string>
+  /** False for rows of `txs` without bodies, prevouts and witnesses, which readers then fetch from the node. */
+  readonly hasBodies?: boolean
+}
+
+const NOTHING = Buffer.alloc(0)
+
 /** Rows of blocks, by table, that do not depend on the chain below them. */
 export class OwnRows {
   readonly blockHeights = new EncodedRows(BLOCK_HEIGHTS)
@@ -28,11 +37,10 @@ export class OwnRows {
   readonly txs = new EncodedRows(TXS)
   readonly spends = new EncodedRows(SPENDS)
   readonly scriptOutputs = new EncodedRows(SCRIPT_OUTPUTS)
-  readonly #named: ReadonlySet<string> | undefined
+  readonly #how: OwnRowsOptions
 
-  /** @param named transactions to whose row of `txs` nothing is added, because it names a higher block of the chain. */
-  constructor(named?: ReadonlySet<string>) {
-    this.#named = named
+  constructor(how: OwnRowsOptions = {}) {
+    this.#how = how
   }
 
   get tables(): Readonly<Record<string, EncodedRows>> {
@@ -71,12 +79,15 @@ export class OwnRows {
     const { height, block_tag } = at
     const is_dilithium = dilithiumInputs.includes(true)
     const moved = movedIn(prepared)
-    const encoded = encodePrevouts(prevouts)
     const [tx_index, witness_tag] = [index, witnessTag(tx)]
     this.blockTxs.add({ height, block_tag, tx_index, txid, witness_tag, moved, is_dilithium })
     this.txLocations.add({ txid_prefix: txid.slice(0, 16), height, block_tag, tx_index })
-    if (this.#named?.has(txid) === true) return
-    this.txs.add({ txid, height, block_tag, tx_index, is_dilithium, body, prevouts: encoded, witness })
+    const { named, hasBodies = true } = this.#how
+    if (named?.has(txid) === true) return
+    const parts = hasBodies
+      ? { body, prevouts: encodePrevouts(prevouts), witness }
+      : { body: NOTHING, prevouts: NOTHING, witness: NOTHING }
+    this.txs.add({ txid, height, block_tag, tx_index, is_dilithium, ...parts })
   }
 
   #addSpends({ height, block_tag }: BlockColumns, { tx, prevouts, spent }: PreparedTx): void {

@@ -15,12 +15,12 @@ export class ScriptChangesMaker {
     },
   )
 
-  /** Derives the results of blocks. @throws PoisonEvent for an event without its block; Error if the thread ends or has ended. */
-  make(events: readonly BlockEvent[], network: Network): Promise<Made> {
+  /** Derives the results of blocks. @param hasBodies see `OwnRowsOptions`. @throws PoisonEvent for an event without its block; Error if the thread ends or has ended. */
+  make(events: readonly BlockEvent[], network: Network, hasBodies = true): Promise<Made> {
     // Copied before the transfer: several events may share one buffer.
     const copies = events.map(({ position, value }) => ({ position, value: new Uint8Array(value) }))
     const result = this.#thread.run(
-      { network, events: copies },
+      { network, events: copies, hasBodies },
       copies.map(({ value }) => value.buffer),
     )
     // The caller handles the error when it awaits the result.

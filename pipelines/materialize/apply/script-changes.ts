@@ -4,7 +4,7 @@ import { spendKindsOf } from '../../chain/columns/protection.js'
 import type { Network } from '../../chain/networks.js'
 import { type ChangedBlock, changedBlock } from './block-row.js'
 import { type ConnectedBlock, decodeBlock } from './decode.js'
-import { type MadeRows, OwnRows } from './own-rows.js'
+import { type MadeRows, OwnRows, type OwnRowsOptions } from './own-rows.js'
 import { prepareBlock, type PreparedTx, ScriptBook } from './script-book.js'
 
 /**
@@ -47,6 +47,7 @@ export interface BlockEvent {
 export interface BlockEvents {
   readonly network: Network
   readonly events: readonly BlockEvent[]
+  readonly hasBodies: boolean
 }
 
 /** The results of blocks that do not depend on the chain below them. */
@@ -56,8 +57,8 @@ export interface Made {
 }
 
 /** Derives the results of blocks. @throws PoisonEvent for an invalid block; TypeError for an event without a block. */
-export function madeFrom({ network, events }: BlockEvents): Made {
-  const { own, scriptChanges } = scriptChangesOf(blocksOf(events, network), network)
+export function madeFrom({ network, events, hasBodies }: BlockEvents): Made {
+  const { own, scriptChanges } = scriptChangesOf(blocksOf(events, network), network, { hasBodies })
   return { rows: own.encodedRows, scriptChanges }
 }
 
@@ -72,15 +73,14 @@ function* blocksOf(events: readonly BlockEvent[], network: Network): Generator<C
 
 /**
  * Derives the rows of consecutive blocks that do not depend on the chain below them, and the changes of scripts.
- * @param named see `OwnRows`.
  */
 export function scriptChangesOf(
   blocks: Iterable<ConnectedBlock>,
   network: Network,
-  named?: ReadonlySet<string>,
+  how?: OwnRowsOptions,
 ): { readonly own: OwnRows; readonly scriptChanges: ScriptChanges } {
   const book = new ScriptBook()
-  const own = new OwnRows(named)
+  const own = new OwnRows(how)
   const touches = new Touches(network)
   const changed: ChangedBlock[] = []
   for (const block of blocks) {

@@ -21,6 +21,8 @@ export interface ReplacementParts {
   readonly logger: Logger
   /** Called when the blocks up to a height are written, with the height of the tip. */
   readonly progress: (height: number, tip: number) => void
+  /** See `OwnRowsOptions`. */
+  readonly hasBodies?: boolean | undefined
   /** Called at two points, for tests that kill the process there. */
   readonly reach?: (point: 'before-switch' | 'after-switch') => void
 }
@@ -32,7 +34,7 @@ export interface ReplacementParts {
  * @throws CannotReplay; SchemaMismatch; the errors of `Successor`.
  */
 export async function replaceDatabase(parts: ReplacementParts, name: string): Promise<Head | undefined> {
-  const { configured, serving: old, log, logger, progress, reach } = parts
+  const { configured, serving: old, log, logger, progress, hasBodies, reach } = parts
   if (await hasHeads(old)) await assertWhole(log)
   await prepareTarget(old, name)
   const db = old.sibling(name)
@@ -42,7 +44,7 @@ export async function replaceDatabase(parts: ReplacementParts, name: string): Pr
     if (!isEmpty) {
       await assertWhole(log)
       const beforeSwitch = (): void => reach?.('before-switch')
-      await new Successor({ db, old, log, logger, progress, beforeSwitch }).run()
+      await new Successor({ db, old, log, logger, progress, hasBodies, beforeSwitch }).run()
     }
     reach?.('after-switch')
     return await announceReplacement(configured, db, log)

@@ -19,6 +19,8 @@ export interface ReplayOptions {
   readonly from: number
   /** Inclusive. */
   readonly to: number
+  /** See `OwnRowsOptions`: with another value than before, bodies of transactions are removed from the tables, or are added. */
+  readonly hasBodies?: boolean | undefined
   /** Called when the blocks up to a height are written again. */
   readonly progress: (height: number) => void | Promise<void>
 }
@@ -29,11 +31,8 @@ export interface ReplayOptions {
  * Does not take over from the materializer, which alone writes heads.
  * @throws CannotReplay for heights outside of the chain; SchemaMismatch; LogShrank if the log does not contain the blocks.
  */
-export async function replay(
-  db: Database,
-  log: EventLog,
-  { from, to, progress }: ReplayOptions,
-): Promise<void> {
+export async function replay(db: Database, log: EventLog, options: ReplayOptions): Promise<void> {
+  const { from, to } = options
   const tables = await tablesOf(db)
   if (tables instanceof SchemaMismatch) throw tables
   await db.pinEngineRun()
@@ -42,7 +41,7 @@ export async function replay(
   if (from > to || to > head.tipHeight)
     throw new CannotReplay(`heights must be from 0 to ${String(head.tipHeight)}, the lower one first`)
   let view = await loadChainView(db, head)
-  await rewriteSpan({ db, log, view }, { from, to, progress })
+  await rewriteSpan({ db, log, view }, options)
   // In `txs`, rows of blocks that have left the chain meanwhile may have replaced rows of blocks of the chain.
   for (let top = to; ; top = view.head.tipHeight) {
     const newest = await latestHead(db)
@@ -51,18 +50,20 @@ export async function replay(
     const left = leftFrom(view, now)
     if (left === undefined || left > top) return
     view = now
-    await rewriteSpan({ db, log, view }, { from: left, to: newest.tipHeight, progress: () => undefined })
+    const span = { ...options, from: left, to: newest.tipHeight, progress: () => undefined }
+    await rewriteSpan({ db, log, view }, span)
   }
 }
 
 async function rewriteSpan(
   { db, log, view }: { readonly db: Database; readonly log: EventLog; readonly view: ChainView },
-  { from, to, progress }: ReplayOptions,
+  { from, to, progress, hasBodies }: ReplayOptions,
 ): Promise<void> {
   const positions = await positionsBetween(db, log, view, from, to)
   const chain = new WorkingChain(view)
   const number = (): Promise<bigint> => newestWriter(db)
-  await rewrite({ db, log, writer: new BlockWriter(db), chain, number }, positions, async (height) => {
+  const writer = new BlockWriter(db, undefined, undefined, hasBodies)
+  await rewrite({ db, log, writer, chain, number }, positions, async (height) => {
     await db.assertNoLostWrites()
     await progress(height)
   })

@@ -28,6 +28,8 @@ export interface SuccessorOptions {
   readonly logger: Logger
   /** Called when the blocks up to a height are written, with the height of the tip. */
   readonly progress: (height: number, tip: number) => void
+  /** See `OwnRowsOptions`. */
+  readonly hasBodies?: boolean | undefined
   /** Called before the switch, for tests that interrupt it. */
   readonly beforeSwitch?: () => void | Promise<void>
 }
@@ -61,7 +63,7 @@ export class Successor {
     this.#options = options
     const { db, log, logger } = options
     const number = (): bigint => this.#number
-    this.#writer = new BlockWriter(db, CACHED_SCRIPTS)
+    this.#writer = new BlockWriter(db, CACHED_SCRIPTS, undefined, options.hasBodies)
     const [writer, chain] = [this.#writer, () => this.#working]
     this.#pipeline = new BlockPipeline({ db, writer, chain, number })
     // Nothing reads this database yet, so that there is nothing to pause for.

@@ -1,7 +1,7 @@
 import { coinsToBaseUnits } from '../../chain/amount.js'
 import { blockHash, merkleRoot, serializeBlock, serializeHeader } from '../../chain/block.js'
 import type { Network } from '../../chain/networks.js'
-import { parseTx, type Tx } from '../../chain/transaction.js'
+import { parseTx, type SerializedTx, type Tx } from '../../chain/transaction.js'
 import type { Prevout } from '../../chain/prevout.js'
 import type { NodeBlock, NodeBlockTx } from '../../node/replies.js'
 import { InvalidBlockError, MissingPrevoutError } from '../errors.js'
@@ -56,6 +56,15 @@ export function verifiedBlock(reply: NodeBlock, network: Network): VerifiedBlock
   }
 }
 
+/**
+ * Parses a transaction of a reply of the node and checks it: bytes → txid, inputs ↔ prevouts, which are taken from the node.
+ * @param hash the hash of its block. @throws InvalidBlockError, MissingPrevoutError.
+ */
+export function verifiedTx(hash: string, reply: NodeBlockTx): { tx: SerializedTx; prevouts: Prevout[] } {
+  const tx = parsed(hash, bytesOf(hash, reply), reply)
+  return { tx, prevouts: prevoutsOf(hash, tx, reply) }
+}
+
 function bytesOf(hash: string, { txid, hex }: NodeBlockTx): Buffer {
   const raw = Buffer.from(hex, 'hex')
   // Buffer.from silently stops at the first character that is not a hex digit.
@@ -64,7 +73,7 @@ function bytesOf(hash: string, { txid, hex }: NodeBlockTx): Buffer {
   return raw
 }
 
-function parsed(hash: string, raw: Buffer, nodeTx: NodeBlockTx | undefined): Tx {
+function parsed(hash: string, raw: Buffer, nodeTx: NodeBlockTx | undefined): SerializedTx {
   try {
     const tx = parseTx(raw)
     if (tx.txid !== nodeTx?.txid) throw new Error(`it hashes to ${tx.txid}`)

@@ -87,6 +87,7 @@ export async function startExplorer(options: ExplorerOptions): Promise<Explorer>
     core.scripts.close()
     database.close()
     reading.close()
+    data.connection.close()
     definitions.close()
     await Promise.allSettled([...following, history.close()])
     near?.close()

@@ -22,7 +22,7 @@ export interface Publishing {
 
 /** Builds feed and followers. @param server sends the events to clients of WebSocket. */
 export function publishingOf(
-  { state, database, tables, near, definitions }: Data,
+  { state, database, tables, beside, definitions }: Data,
   { db, log, chain, logger, member, whaleMinValue: threshold = WHALE_VALUE }: ExplorerOptions,
   { server, metrics }: { readonly server: Server; readonly metrics: Metrics },
 ): Publishing {
@@ -46,7 +46,7 @@ export function publishingOf(
     log,
     db,
     tables,
-    tablesOf: (other) => new Tables(database.on(other), undefined, undefined, near),
+    tablesOf: (other) => new Tables(database.on(other), undefined, undefined, beside),
     chain,
     logger,
     onDefect,

@@ -134,15 +134,16 @@ export class Rpc {
     return entryJson(this.#mempool, entry)
   }
 
-  #transaction([txid, verbosity = 0]: Params): string {
+  #transaction([txid, verbosity = 0, blockHash]: Params): string {
     if (typeof txid !== 'string')
       throw new JsonRpcError(TYPE_ERROR, 'JSON value is not of expected type string')
     const level = Number(verbosity)
-    const entry = this.#mempool.get(txid)
+    const isAnywhere = blockHash === undefined || blockHash === null
+    const entry = isAnywhere ? this.#mempool.get(txid) : undefined
     if (entry !== undefined) {
       return level === 0 ? `"${entry.tx.raw.toString('hex')}"` : `${openTxJson(entry.tx, this.#scripts)}}`
     }
-    const location = this.#chain.findTx(txid)
+    const location = isAnywhere ? this.#chain.findTx(txid) : this.#inBlock(txid, this.#blockBy(blockHash))
     const tx = location?.content.txs[location.index]
     if (location === undefined || tx === undefined || location.block.height === 0) {
       throw new JsonRpcError(
@@ -159,6 +160,12 @@ export class Rpc {
       `${openTxJson(tx, this.#scripts, { spent, withPrevouts: level >= 2 })},"blockhash":"${block.hash}",` +
       `"confirmations":${String(active ? this.#chain.tip.height - block.height + 1 : 0)}${active ? times : ''}}`
     )
+  }
+
+  #inBlock(txid: string, block: SimBlock): ReturnType<Simulation['chain']['findTx']> {
+    const content = this.#chain.read(block)
+    const index = content.txs.findIndex((tx) => tx.txid === txid)
+    return index < 0 ? undefined : { block, content, index }
   }
 
   #txOut([txid, vout, withMempool = true]: Params): string {

@@ -372,8 +372,8 @@ export class Reader {
       return { code: error.code, message: error.message }
     if (error instanceof Overloaded) return OVERLOADED
     if (error instanceof NodeUnavailable) return NODE_UNAVAILABLE
-    if (error instanceof DatabaseUnavailable) return this.#unavailable()
-    throw error
+    if (!(error instanceof DatabaseUnavailable)) throw error
+    return error.cause instanceof NodeUnavailable ? NODE_UNAVAILABLE : this.#unavailable()
   }
 
   #unavailable(): Failure {

@@ -13,7 +13,7 @@ import { eachBody } from '../tables/transactions.js'
 export async function resolveCoins(
   txs: readonly ShownTx[],
   mempool: (txid: string) => ShownTx | undefined,
-  tables: Pick<Tables, 'bodies' | 'largeBodies'>,
+  tables: Pick<Tables, 'bodies' | 'largeBodies' | 'unspent'>,
 ): Promise<ShownTx[]> {
   const open = txs.filter((tx) => !isResolved(tx))
   const own = new Map(txs.map((tx) => [tx.txid, tx]))
@@ -21,13 +21,16 @@ export async function resolveCoins(
   for (const tx of open)
     for (const [index, outpoint] of tx.outpoints.entries())
       if (tx.coins[index] === undefined) coins.set(outpoint, undefined)
-  const elsewhere: string[] = []
+  const elsewhere = new Set<string>()
   for (const txid of new Set(Array.from(coins.keys(), txidOf))) {
     const parent = own.get(txid) ?? mempool(txid)
-    if (parent === undefined) elsewhere.push(txid)
+    if (parent === undefined) elsewhere.add(txid)
     else addCoins(coins, txid, parent.raw)
   }
-  await eachBody(tables, elsewhere, ({ txid, body }) => {
+  const wanted = [...coins.keys()].filter((outpoint) => elsewhere.has(txidOf(outpoint)))
+  for (const [outpoint, coin] of await tables.unspent(wanted)) coins.set(outpoint, coin)
+  const others = wanted.filter((outpoint) => coins.get(outpoint) === undefined)
+  await eachBody(tables, [...new Set(others.map(txidOf))], ({ txid, body }) => {
     addCoins(coins, txid, body)
   })
   return open

@@ -11,11 +11,13 @@ export interface NodeConnectionOptions {
 
 /** The deadline of a call. A transaction may be accepted after it. */
 const DEADLINE_MS = 5_000
+const LOG_EVERY_MS = 1_000
 
 /** Calls the node for clients; locates the node again after a failure. */
 export class NodeConnection {
   readonly #options: NodeConnectionOptions
   #node: NodeClient | undefined
+  #silentUntil = 0
 
   constructor(options: NodeConnectionOptions) {
     this.#options = options
@@ -38,9 +40,16 @@ export class NodeConnection {
     } catch (error) {
       if (isDefect(error) || (error instanceof NodeRpcError && isVerdict(error))) throw error
       this.close()
-      this.#options.logger.warn({ err: error }, 'the node did not answer a call')
+      this.#log(error)
       throw new NodeUnavailable('node unreachable', { cause: error })
     }
+  }
+
+  /** Logs a failure, unless another one has just been logged: every request may call the node. */
+  #log(error: unknown): void {
+    if (performance.now() < this.#silentUntil) return
+    this.#silentUntil = performance.now() + LOG_EVERY_MS
+    this.#options.logger.warn({ err: error }, 'the node did not answer a call')
   }
 
   close(): void {

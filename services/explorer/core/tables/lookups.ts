@@ -1,5 +1,9 @@
 import { type ByteQuerier, KEYS, KEYS20, KEYS8, type Querier } from '../../../../pipelines/tables/keys.js'
+import { NodeUnavailable } from '../../../../pipelines/node/errors.js'
+import type { LocatedTx, TxParts } from '../../../../pipelines/tables/bodies.js'
+import { DatabaseUnavailable } from '../../../../pipelines/tables/clickhouse.js'
 import {
+  BLOCK_COLUMNS,
   BLOCK_TXS,
   REPLACED_WITNESSES,
   SCRIPT_OUTPUTS,
@@ -79,8 +83,16 @@ const PARTS = {
 const CONFIRMED = new Selection(CONFIRMED_COLUMNS)
 const STORED_BODY = new Selection(BODY_COLUMNS, PARTS)
 const STORED_TX = new Selection(TX_COLUMNS, PARTS)
-const LARGE_BODY = new Selection({ txid, body, prevouts })
-const LARGE_WITNESS = new Selection({ txid, height, block_tag, witness })
+const LARGE_BODY_COLUMNS = { txid, height, block_tag, body, prevouts } as const
+const LARGE_WITNESS_COLUMNS = { txid, height, block_tag, witness, is_bare: 'bool' } as const
+const LARGE_BODY = new Selection(LARGE_BODY_COLUMNS)
+const LARGE_WITNESS = new Selection(LARGE_WITNESS_COLUMNS, { is_bare: 'empty(body)' })
+const BLOCK_ID = new Selection({
+  height: BLOCK_COLUMNS.height,
+  hash: BLOCK_COLUMNS.hash,
+  block_tag: BLOCK_COLUMNS.block_tag,
+})
+const NOTHING = Buffer.alloc(0)
 export const LOCATION = new Selection(TX_LOCATIONS.columns)
 export const BLOCK_TX = new Selection(BLOCK_TXS.columns)
 const WITNESS = new Selection(REPLACED_WITNESSES.columns)
@@ -102,8 +114,23 @@ export const PAGE_ROWS = 26 + LAST_ROWS
 export const MAX_OUTPUT_ROWS = 1_000
 /** The number of spends of a transaction's outputs up to which they are read in one query with the spends of other transactions. */
 export const MAX_SHARED_SPENDS = 500
+/** A source of the transactions whose rows of `txs` have no body. */
+export interface BodySource {
+  /** Returns all of the transactions, in their order. @throws NodeUnavailable. */
+  read(located: readonly LocatedTx[]): Promise<readonly TxParts[]>
+  /**
+   * Returns unspent outputs of the chain by their outpoints; those that the node does not have are missing. @throws NodeUnavailable.
+   */
+  coins(
+    outpoints: readonly string[],
+  ): Promise<ReadonlyMap<string, { readonly value: bigint; readonly script: Buffer }>>
+}
+
+/** A database, and a source of what it leaves out. */
+export type LookupDatabase = Querier & ByteQuerier & { readonly node?: BodySource | undefined }
+
 /** Looks up distinct keys in one query; keys without rows are missing from the map. */
-type Load<V> = (db: Querier & ByteQuerier, keys: readonly string[]) => Promise<ReadonlyMap<string, V>>
+type Load<V> = (db: LookupDatabase, keys: readonly string[]) => Promise<ReadonlyMap<string, V>>
 
 /** A kind of lookups by key, which are combined into batches as the options say. */
 interface PointLookup<V> extends Pick<GatherOptions<V>, 'inFlight' | 'least' | 'maxKeys'> {
@@ -121,6 +148,68 @@ const txsOf =
     const rows = await columns.bytesByKeys(db, `FROM txs WHERE txid IN ${KEYS}`, keys)
     return new Map(rows.map((row) => [(row as unknown as Body).txid, row]))
   }
+
+/** The block of a transaction, as its rows name it. */
+export type Place = Pick<ConfirmedTx, 'txid' | 'height' | 'blockTag'>
+
+/**
+ * Reads transactions as of blocks from the node, in their order.
+ * @throws DatabaseUnavailable, with NodeUnavailable as its cause if the node does not return one.
+ */
+export async function readFromNode(
+  db: LookupDatabase,
+  places: readonly Place[],
+): Promise<readonly TxParts[]> {
+  if (places.length === 0) return []
+  const { node } = db
+  if (node === undefined) throw new DatabaseUnavailable('there is no node for what the tables lack')
+  const heights = new Set(places.map(({ height }) => height))
+  const blocks = await BLOCK_ID.bytes(db, `FROM blocks WHERE height IN (${[...heights].join(', ')})`)
+  const located = places.map(({ txid, height, blockTag: tag }) => {
+    const block = blocks.find((each) => each.height === height && each.blockTag === tag)
+    if (block === undefined) throw new DatabaseUnavailable(`no block ${String(height)} has the tag of a row`)
+    return { txid, hash: block.hash }
+  })
+  try {
+    return await node.read(located)
+  } catch (error) {
+    if (!(error instanceof NodeUnavailable)) throw error
+    throw new DatabaseUnavailable(error.message, { cause: error })
+  }
+}
+
+/** Returns a load of rows of `txs`. Rows without a body, which no transaction is without, have the parts that the node returns. */
+const filled =
+  <C extends Columns, R extends Place>(
+    columns: Selection<C>,
+    isBare: (row: R) => boolean,
+    fill: (row: R, parts: TxParts) => R,
+  ): Load<R> =>
+  async (db, keys) => {
+    const rows = (await txsOf(columns)(db, keys)) as unknown as ReadonlyMap<string, R>
+    const bare = [...rows.values()].filter(isBare)
+    if (bare.length === 0) return rows
+    const parts = await readFromNode(db, bare)
+    const found = new Map(rows)
+    for (const [at, row] of bare.entries()) found.set(row.txid, fill(row, parts[at] as TxParts))
+    return found
+  }
+
+/** Returns the row of a transaction with its parts. Large ones are left out. */
+function fillSmall<R extends StoredBody>(row: R, { body, prevouts, witness }: TxParts): R {
+  const [bodySize, witnessSize] = [body.length + prevouts.length, witness.length]
+  const isSmall = bodySize <= MAX_SMALL
+  return {
+    ...row,
+    bodySize,
+    witnessSize,
+    smallBody: isSmall ? body : NOTHING,
+    smallPrevouts: isSmall ? prevouts : NOTHING,
+    ...('smallWitness' in row && { smallWitness: witnessSize <= MAX_SMALL ? witness : NOTHING }),
+  }
+}
+
+const isBareRow = ({ bodySize }: StoredBody): boolean => bodySize === 0
 
 /** Returns a load of all rows with a key. @param from SQL from FROM on. */
 const groupsOf =
@@ -171,10 +260,24 @@ export const LOOKUPS = {
   heights: lookup(heightsOf),
   confirmations: lookup(txsOf(CONFIRMED)),
   // The list of a block reads thousands.
-  bodies: lookup(txsOf(STORED_BODY), { maxKeys: 1_000 }),
-  txs: lookup(txsOf(STORED_TX)),
-  largeBodies: lookup(txsOf(LARGE_BODY), LARGE),
-  largeWitnesses: lookup(txsOf(LARGE_WITNESS), LARGE),
+  bodies: lookup(filled(STORED_BODY, isBareRow, fillSmall<StoredBody>), { maxKeys: 1_000 }),
+  txs: lookup(filled(STORED_TX, isBareRow, fillSmall<StoredTx>)),
+  largeBodies: lookup(
+    filled(
+      LARGE_BODY,
+      ({ body: read }: SelectedRow<typeof LARGE_BODY_COLUMNS>) => read.length === 0,
+      (row, parts) => ({ ...row, body: parts.body, prevouts: parts.prevouts }),
+    ),
+    LARGE,
+  ),
+  largeWitnesses: lookup(
+    filled(
+      LARGE_WITNESS,
+      ({ isBare }: SelectedRow<typeof LARGE_WITNESS_COLUMNS>) => isBare,
+      (row, parts) => ({ ...row, witness: parts.witness }),
+    ),
+    LARGE,
+  ),
   locations: lookup(
     groupsOf(LOCATION, `FROM tx_locations WHERE txid_prefix IN ${KEYS8}`, ({ txidPrefix }) => txidPrefix),
   ),

@@ -1,5 +1,7 @@
 import { LRUCache } from 'lru-cache'
-import type { ByteQuerier, Querier } from '../../../../pipelines/tables/keys.js'
+import { NodeUnavailable } from '../../../../pipelines/node/errors.js'
+import type { TxParts } from '../../../../pipelines/tables/bodies.js'
+import type { ByteQuerier } from '../../../../pipelines/tables/keys.js'
 import type { QueryRunner } from './availability.js'
 import type { BlockRow } from './blocks.js'
 import type { CancelSignal } from './cancellation.js'
@@ -7,6 +9,7 @@ import { Gatherer, type GatherOptions, type Lookup } from './gather.js'
 import {
   type BlockTx,
   type Body,
+  type BodySource,
   type ConfirmedTx,
   endOf,
   endsOf,
@@ -14,12 +17,15 @@ import {
   LAST_ROWS,
   LEADS,
   type ListRow,
+  type LookupDatabase,
   type LookedUp,
   type LookupName,
   LOOKUPS,
   type NearLookups,
   type OutputRow,
   PAGE_ROWS,
+  type Place,
+  readFromNode,
   type ReplacedWitness,
   SCRIPT_ROW,
   type ScriptRow,
@@ -46,6 +52,16 @@ type Visible = (row: ScriptRow) => boolean
 
 type Gatherers = { readonly [N in LookupName]: Gatherer<LookedUp<N>> }
 
+/** Sources of rows besides the database. */
+export interface Beside {
+  /** The rows that need no database. Not set: none. */
+  readonly near?: NearLookups | undefined
+  /** The transactions whose bodies are not in the tables. Not set: none. */
+  readonly node?: BodySource | undefined
+  /** True if the tables have no bodies: outputs that are not spent are then cheaper from the node than the transactions. */
+  readonly isBare?: boolean
+}
+
 /**
  * Point lookups of rows of all branches, from which callers select the rows of their chain (`CanonicalBlocks.has`): such rows are right
  * whatever is being written, so lookups need no fence. Concurrent lookups share queries.
@@ -63,8 +79,7 @@ export class Tables {
     private db: QueryRunner,
     private readonly signal?: CancelSignal,
     whole?: Tables,
-    /** The rows that need no database. Not set: none. */
-    private readonly near: NearLookups | undefined = whole?.near,
+    private readonly beside: Beside = whole?.beside ?? {},
   ) {
     this.#gatherers = whole === undefined ? this.#newGatherers() : whole.#gatherers
     this.#long = whole === undefined ? new LRUCache({ max: MAX_LONG_SCRIPTS }) : whole.#long
@@ -96,7 +111,7 @@ export class Tables {
   #newGatherers(how?: (name: LookupName) => Partial<GatherOptions<unknown>>): Gatherers {
     const gatherers = Object.entries(LOOKUPS).map(([name, { load, ...options }]) => {
       const loadUntil = (keys: readonly string[], signal: AbortSignal) => load(this.#until(signal), keys)
-      const near = this.near?.of(name as LookupName)
+      const near = this.beside.near?.of(name as LookupName)
       return [
         name,
         new Gatherer<unknown>({
@@ -280,8 +295,30 @@ export class Tables {
     return this.db.bytes(sql, params, this.signal)
   }
 
-  #until(signal: AbortSignal): Querier & ByteQuerier {
+  /** Returns a transaction as of a block, from the node. @throws as `readFromNode`. */
+  async fromNode(place: Place): Promise<TxParts> {
+    const [parts] = await readFromNode(this.#until(this.signal), [place])
+    return parts as TxParts
+  }
+
+  /**
+   * Returns unspent outputs of the chain by their outpoints, from the node, if the tables have no bodies. Outputs may be missing,
+   * all of them if the tables have bodies, or the node is unreachable.
+   */
+  async unspent(outpoints: readonly string[]): ReturnType<BodySource['coins']> {
+    const { isBare = false, node } = this.beside
+    if (!isBare || node === undefined || outpoints.length === 0) return new Map()
+    try {
+      return await node.coins(outpoints)
+    } catch (error) {
+      if (error instanceof NodeUnavailable) return new Map()
+      throw error
+    }
+  }
+
+  #until(signal: CancelSignal | undefined): LookupDatabase {
     return {
+      node: this.beside.node,
       query: (sql, params) => this.db.query(sql, params, signal),
       bytes: (sql, params) => this.db.bytes(sql, params, signal),
     }
