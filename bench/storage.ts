@@ -88,7 +88,8 @@ interface Indexed {
 }
 
 async function indexAll(start: Start, nodeUrl: string, options: StorageOptions): Promise<Indexed> {
-  const env = { NODE_RPC_URL: nodeUrl }
+  // Set it to measure the index without bodies.
+  const env = { NODE_RPC_URL: nodeUrl, TX_BODIES: process.env['TX_BODIES'] ?? 'tables' }
   const { engine, url } = await engineOf(start)
   const db = new Database({ url, database: 'headwater', timeoutMs: 600_000 })
   try {

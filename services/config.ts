@@ -49,8 +49,10 @@ const port = (env: string, fallback: number, doc: string): Setting<number> =>
   integer(env, { least: 0, most: 65_535, fallback }, doc)
 
 /** Declares a port that is not listened on unless it is set. */
-function optionalPort(env: string, doc: string): Setting<number | undefined> {
-  const setting = port(env, 0, doc)
+const optionalPort = (env: string, doc: string): Setting<number | undefined> => unlessUnset(port(env, 0, doc))
+
+/** Declares a number without a default. */
+function unlessUnset(setting: Setting<number>): Setting<number | undefined> {
   const parse = (value: string | undefined): number | undefined =>
     value === undefined ? undefined : setting.parse(value)
   return { ...setting, fallback: '', parse }
@@ -290,6 +292,13 @@ const SETTINGS = {
   logUrl: logUrl(
     'LOG_URL',
     'The event log: `sqlite:///folder` for an embedded log in another folder, or `kafka://host:port,host:port` for Kafka; an appended `/prefix` replaces the topic prefix `headwater`. Not set: embedded, in `DATA_DIR/log`.',
+  ),
+  logBlocks: unlessUnset(
+    integer(
+      'LOG_BLOCKS',
+      { least: 6_000, most: 1_000_000_000, fallback: 0 },
+      'The number of the newest blocks that the event log retains. Older ones, which only a second database or a repair would need, are then read from the node again. Not set: all.',
+    ),
   ),
   kafkaSsl: choice('KAFKA_SSL', ['true', 'false'], 'Whether to connect to the brokers with TLS.', 'false'),
   kafkaSaslMechanism: choice(

@@ -17,6 +17,7 @@ export function observedLog(log: EventLog, observer: LogObserver): EventLog {
     read: (topic, position, limit, maxBytes) => log.read(topic, position, limit, maxBytes),
     last: (topic) => log.last(topic),
     first: (topic) => log.first(topic),
+    drop: (topic, before) => log.drop(topic, before),
     committed: (topic, consumer) => log.committed(topic, consumer),
     commit: (topic, consumer, position) => log.commit(topic, consumer, position),
     wait: (topic, position, timeoutMs, signal) => log.wait(topic, position, timeoutMs, signal),

@@ -31,6 +31,8 @@ export interface EventLog {
   last(topic: Topic): Promise<number>
   /** Returns the position of the first retained record; last + 1 if there is none. */
   first(topic: Topic): Promise<number>
+  /** Drops the records before a position, but not the last one. Readers that are behind skip them. */
+  drop(topic: Topic, before: number): Promise<void>
   /** Returns the position that a consumer committed last, -1 for none. It may be outdated: use it only to monitor lag. */
   committed(topic: Topic, consumer: string): Promise<number>
   /** Commits the position of a consumer. Never rejects: a commit may be lost. */
@@ -54,7 +56,10 @@ export interface Lease {
   release(): Promise<void>
 }
 
-/** The retention of each topic in milliseconds. Blocks are retained indefinitely: they are the source of every replay. */
+/**
+ * The retention of each topic in milliseconds. Blocks are retained indefinitely, because they are the source of every replay, unless
+ * `LOG_BLOCKS` limits their number.
+ */
 export const RETENTION_MS: Readonly<Record<Topic, number>> = {
   chain: Number.POSITIVE_INFINITY,
   node: 24 * 3_600_000,

@@ -18,6 +18,7 @@ import { DamageReporter } from './damage.js'
 import { readDeadLetters, writeDeadLetter } from './dead-letters.js'
 import { headsOf, type PositionedEvent } from './events.js'
 import { assertNamed, assertOneChain, chainOfLog } from './one-chain.js'
+import { LogCut } from './log-cut.js'
 import { LogShrank, PoisonEvent } from './poison.js'
 import { BalanceWriting } from './rebuild/balance-writing.js'
 import { RankingBuilder } from './lists/ranking-builder.js'
@@ -49,6 +50,8 @@ export interface MaterializerOptions {
   readonly listTail?: number
   /** False to leave the bodies of transactions to the node, see `OwnRowsOptions`. */
   readonly hasBodies?: boolean | undefined
+  /** The number of the newest blocks whose events the log retains, see `LogCut`; undefined for all. */
+  readonly logBlocks?: number | undefined
   /** If true, sends an invalid event that the poller refuses to replace to topic `dead-letters`, and continues after it. */
   readonly deadLetterPoison?: boolean
   readonly hooks?: MaterializerHooks
@@ -104,6 +107,7 @@ export class Materializer {
   readonly #rankings: RankingBuilder
   readonly #balances: BalanceWriting
   readonly #lister: UnspentLister
+  readonly #cut: LogCut
   #view: ChainView | undefined
   #working = new WorkingChain()
   #pending: Pending = fresh(undefined)
@@ -142,6 +146,7 @@ export class Materializer {
     this.#writer = new BlockWriter(options.db, CACHED_SCRIPTS, onChanges, options.hasBodies)
     this.#pipeline = this.#newPipeline()
     this.#announcer = new Announcer(options.log)
+    this.#cut = new LogCut(options)
     this.#damage = new DamageReporter({ ...options, announcer: this.#announcer })
     this.#rankings = new RankingBuilder(options.db, options.logger, {
       ...background,
@@ -223,6 +228,7 @@ export class Materializer {
       await this.#noteReached()
       await this.#considerMerges()
       await this.#considerLists(isFilling)
+      await this.#cut.consider(this.head)
       this.#options.observer?.worked(events?.length ?? 0, {
         connected: this.counts.connected - connected,
         disconnected: this.counts.disconnected - disconnected,

@@ -45,6 +45,8 @@ export interface PollerOptions {
   readonly observer?: PollerObserver | undefined
   /** The age from which on the node drops a transaction of its mempool, in hours. Not set: the default of nodes. */
   readonly expiryHours?: number | undefined
+  /** The number of blocks that the log retains; undefined for all. The poller waits while there are many more. */
+  readonly logBlocks?: number | undefined
   /** Returns milliseconds of a monotonic clock; for tests. */
   readonly now?: () => number
 }
@@ -91,6 +93,9 @@ interface Session {
 
 /** The maximum size of blocks fetched ahead of their turn. */
 const MAX_WAITING_BYTES = 32 * 2 ** 20
+/** The number of blocks that the log may have beyond those that it retains, and the pause between checks. */
+const LEAD_BLOCKS = 2_000
+const ROOM_MS = 100
 /** Pauses after failed polls. */
 const POLL_BACKOFF = { firstMs: 250, maxMs: 10_000 }
 /** The number of attempts without progress after which a poll fails; the pauses between them add up to about ten seconds. */
@@ -364,6 +369,7 @@ export class Poller {
       fetch: (height, stop) => source.fetch(height, stop),
     }
     for await (const next of fetchInOrder(order, signal)) {
+      await this.#room(session, signal)
       if (session.damage !== undefined) throw session.damage
       const parent = fork >= 0 && chain.chain.height > fork ? await chain.chain.at(fork) : chain.chain.tip
       const linked = linkedPrefix(parent?.hash ?? NO_HASH, next)
@@ -372,6 +378,16 @@ export class Poller {
       await this.#connect(session, linked, target)
       if (linked.length < next.length) return
       fork = chain.chain.height
+    }
+  }
+
+  /** Waits while the log has many more blocks than it is to retain: the materializer drops them when it has applied them. */
+  async #room(session: Session, signal: AbortSignal): Promise<void> {
+    const { log, logBlocks } = this.#options
+    if (logBlocks === undefined) return
+    while (session.chain.offset - (await log.first('chain')) > logBlocks + LEAD_BLOCKS) {
+      if (session.damage !== undefined) return
+      await sleep(ROOM_MS, undefined, { signal })
     }
   }
 

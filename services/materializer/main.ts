@@ -186,7 +186,7 @@ async function applyTo(
   { log, lease, metrics, current }: Leading,
   { config, logger, signal, args }: ServiceContext,
 ): Promise<string | undefined> {
-  const { chain, finalityDepth } = config
+  const { chain, finalityDepth, logBlocks } = config
   const hasBodies = config.txBodies === 'tables'
   const hooks = crashAt(args)
   const deadLetterPoison = config.poisonEvents === 'dead-letters'
@@ -197,6 +197,7 @@ async function applyTo(
     chain,
     finalityDepth,
     hasBodies,
+    logBlocks,
     deadLetterPoison,
     hooks,
     observer: metrics,

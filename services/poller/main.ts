@@ -64,7 +64,7 @@ async function follow(
 ): Promise<void> {
   const url = await nodeUrl(config, { signal, logger })
   const node = new NodeClient(url, { logger, onAttempt: metrics.attempted })
-  const { chain, pollIntervalMs, nodeMempoolExpiryHours: expiryHours } = config
+  const { chain, pollIntervalMs, nodeMempoolExpiryHours: expiryHours, logBlocks } = config
   const poller = new Poller({
     node,
     log,
@@ -73,6 +73,7 @@ async function follow(
     inFlight,
     logger,
     expiryHours,
+    logBlocks,
     announcements: [
       new SignalAnnouncements(),
       ...(config.nodeWaitForBlocks === 'true' ? [new BlockWait({ url, logger })] : []),

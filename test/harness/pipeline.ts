@@ -33,6 +33,8 @@ export interface PipelineOptions {
   readonly listTail?: number
   /** False for an index that leaves the bodies of transactions to the node. */
   readonly hasBodies?: boolean
+  /** The number of blocks that the log retains. Not set: all. */
+  readonly logBlocks?: number
   /** The network of a node whose block 0 is of no known chain. */
   readonly chain?: string
   /** Additional parts of the explorer. */
@@ -239,7 +241,8 @@ const loggerOf = () => pino({ level: process.env['TEST_LOG'] ?? 'silent' })
 function newPoller(options: PipelineOptions, log: EventLog): Poller {
   const logger = pino({ level: process.env['TEST_LOG'] ?? 'silent' })
   const node = new NodeClient(options.nodeUrl, { timeoutMs: 10_000 })
-  return new Poller({ node, log, logger, chain: options.chain, pollIntervalMs: 1000, inFlight: 4 })
+  const { chain, logBlocks } = options
+  return new Poller({ node, log, logger, chain, logBlocks, pollIntervalMs: 1000, inFlight: 4 })
 }
 
 function newMaterializer(options: PipelineOptions, db: Database, log: EventLog): Materializer {
@@ -250,6 +253,7 @@ function newMaterializer(options: PipelineOptions, db: Database, log: EventLog):
     logger,
     finalityDepth: options.finalityDepth ?? 500,
     hasBodies: options.hasBodies,
+    logBlocks: options.logBlocks,
     ...(options.rankingTail === undefined ? {} : { rankingTail: options.rankingTail }),
     ...(options.listTail === undefined ? {} : { listTail: options.listTail }),
   })

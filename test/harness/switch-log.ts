@@ -16,6 +16,9 @@ export class SwitchLog implements EventLog {
   first(topic: Topic): Promise<number> {
     return this.log.first(topic)
   }
+  drop(topic: Topic, before: number): Promise<void> {
+    return this.log.drop(topic, before)
+  }
   committed(topic: Topic, consumer: string): Promise<number> {
     return this.log.committed(topic, consumer)
   }

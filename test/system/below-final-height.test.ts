@@ -58,6 +58,7 @@ function frozenLog(log: EventLog, gate: Gate): EventLog {
       log.wait(topic, gate.isOpen ? position : Number.MAX_SAFE_INTEGER, ...rest),
     last: (topic) => log.last(topic),
     first: (topic) => log.first(topic),
+    drop: (...before) => log.drop(...before),
     committed: (...of) => log.committed(...of),
     commit: (...of) => log.commit(...of),
     lead: (...as) => log.lead(...as),

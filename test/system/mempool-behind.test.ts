@@ -27,6 +27,7 @@ class GatedLog {
       append: (topic, values) => whole.append(topic, values),
       first: (topic) => whole.first(topic),
       last: async (topic) => Math.min(await whole.last(topic), end(topic)),
+      drop: (topic, before) => whole.drop(topic, before),
       committed: (topic, consumer) => whole.committed(topic, consumer),
       commit: (topic, consumer, position) => whole.commit(topic, consumer, position),
       lead: (consumer, signal) => whole.lead(consumer, signal),

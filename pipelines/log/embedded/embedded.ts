@@ -20,6 +20,9 @@ const BUSY_MS = 10_000
 const LARGE_WAL_BYTES = 512 * 2 ** 20
 const REPORT_EVERY_MS = 60_000
 
+/** The number of records that one step of `drop` removes. */
+const DROP_AT_ONCE = 32
+
 const CONSUMERS = 'consumers'
 type FileName = Topic | typeof CONSUMERS
 
@@ -109,6 +112,17 @@ class EmbeddedLog implements EventLog {
 
   first(topic: Topic): Promise<number> {
     return this.#query(() => this.#file(topic).first ?? 0)
+  }
+
+  async drop(topic: Topic, before: number): Promise<void> {
+    // In steps, between which appends of other processes need not wait.
+    let dropped: number
+    do {
+      dropped = await this.#query(() => {
+        const file = this.#file(topic)
+        return file.write(() => file.dropBefore(before, DROP_AT_ONCE))
+      })
+    } while (dropped > 0)
   }
 
   committed(topic: Topic, consumer: string): Promise<number> {

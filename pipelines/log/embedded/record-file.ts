@@ -125,6 +125,16 @@ export class RecordFile {
       this.#db.prepared('DELETE FROM records WHERE position <= ?').run(expired.position)
   }
 
+  /**
+   * Drops up to `limit` of the oldest records before a position, never the newest record. Call only within `write`.
+   * @returns their number.
+   */
+  dropBefore(before: number, limit: number): number {
+    const dropped = `SELECT position FROM records WHERE position < ?1 AND position < (SELECT max(position) FROM records)
+      ORDER BY position LIMIT ?2`
+    return this.#db.prepared(`DELETE FROM records WHERE position IN (${dropped})`).run(before, limit).changes
+  }
+
   /** Returns up to `limit` records and about `maxBytes`, but at least one record if there is one. */
   read(position: number, limit: number, maxBytes: number): LogRecord[] {
     return this.#db.prepared(READ).all(position, limit, Math.max(1, maxBytes)) as LogRecord[]

@@ -5,7 +5,7 @@ import { KafkaLease } from './lease.js'
 import { type Bounds, KafkaReader } from './reader.js'
 import { ensureTopics } from './topics.js'
 import { KafkaWriter } from './writer.js'
-import type { EventLog, Lease, LogRecord, Topic } from '../port.js'
+import { type EventLog, type Lease, type LogRecord, PARTITION, type Topic } from '../port.js'
 
 const DEFAULT_READ_BYTES = 16 << 20
 
@@ -63,6 +63,17 @@ class KafkaLog implements EventLog {
 
   async first(topic: Topic): Promise<number> {
     return (await this.#bounds(topic)).first
+  }
+
+  async drop(topic: Topic, before: number): Promise<void> {
+    await this.#ensureReady()
+    const name = this.#nameOf(topic)
+    // The driver knows the leader of the topic only after this.
+    const [bounds] = await this.#admin.fetchTopicOffsets(name)
+    const offset = Math.min(before, Number(bounds?.high ?? 0) - 1)
+    if (offset <= Number(bounds?.low ?? 0)) return
+    const partitions = [{ partition: PARTITION, offset: String(offset) }]
+    await this.#admin.deleteTopicRecords({ topic: name, partitions })
   }
 
   async committed(topic: Topic, consumer: string): Promise<number> {

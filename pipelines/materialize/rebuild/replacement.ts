@@ -86,7 +86,8 @@ export async function assertWhole(log: Pick<EventLog, 'first' | 'last'>): Promis
   if (last < 0) throw new CannotReplay('the log is empty: it is not the log that was indexed')
   if (first > 0)
     throw new CannotReplay(
-      `the log begins at position ${String(first)}: it does not reach back to the first block`,
+      `the log begins at position ${String(first)}: it does not reach back to the first block, as with LOG_BLOCKS; ` +
+        'build the index from the node, in another DATA_DIR, or with another LOG_URL and CLICKHOUSE_DATABASE',
     )
 }
 

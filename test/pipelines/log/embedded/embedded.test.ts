@@ -158,6 +158,18 @@ describe('retention', () => {
     await other.close()
   })
 
+  it('ends early for records that are dropped, but never for the newest', async () => {
+    const other = await openEmbeddedLog(join(dir, 'dropped'))
+    await other.drop('chain', 5)
+    const values = Array.from({ length: 100 }, (_, i) => text(String(i)))
+    await other.append('chain', values)
+    await other.drop('chain', 70)
+    expect((await other.read('chain', 0, 2)).map(({ position }) => position)).toEqual([70, 71])
+    for (const before of [3, 1_000, 1_000]) await other.drop('chain', before)
+    expect([await other.first('chain'), await other.append('chain', [text('100')])]).toEqual([99, 100])
+    await other.close()
+  })
+
   it('keeps the chain indefinitely', async () => {
     let now = 1_000
     const other = await openEmbeddedLog(join(dir, 'kept'), { now: () => now })
