@@ -68,7 +68,7 @@ describe('a log of the newest blocks', { timeout: 5 * 60_000 }, () => {
     }
   }
 
-  it('has no blocks below these, and everything goes on with it', async () => {
+  it('has no blocks below these, and everything continues with it', async () => {
     node = await startSimnode({ seed: 'log-blocks', blocks: 10, txsPerBlock: 2 })
     const [cut, whole] = [await start(log), await start(undefined, 1_000)]
     for (const each of [cut, whole]) await level(each)

@@ -8,7 +8,12 @@ import { files, text } from './tree.js'
  */
 const ORDER: Readonly<Record<string, readonly string[]>> = {
   '.': ['proto', 'pipelines', 'services', 'deploy', 'test', 'bench'],
-  services: ['config.ts compression.ts client design', 'access http process', 'metrics rpc'],
+  services: [
+    'setting-kinds.ts',
+    'config.ts compression.ts client design',
+    'access http process',
+    'metrics rpc',
+  ],
   'services/explorer': ['core', 'http', 'faces', 'host', 'main.ts'],
   'services/explorer/core': [
     'definitions forecast node tables wallets',
