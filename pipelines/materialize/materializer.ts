@@ -2,10 +2,7 @@ import { pause } from '../pause.js'
 import { hexOf } from '../chain/hash.js'
 import { isDefect, StartRefused } from '../errors.js'
 import { offsetOf, positionOf } from '../events/positions.js'
-import type { EventLog } from '../log/port.js'
-import type { Logger } from '../logger.js'
 import { type ChainView, continuedView, loadChainView, nextChainView } from '../tables/chain-view.js'
-import type { Database } from '../tables/clickhouse.js'
 import { type Head, latestHead, writeHead } from '../tables/head.js'
 import { postponeMerges, resumeMerges } from '../tables/merges.js'
 import { createTables } from '../tables/schema-version.js'
@@ -19,12 +16,15 @@ import { readDeadLetters, writeDeadLetter } from './dead-letters.js'
 import { headsOf, type PositionedEvent } from './events.js'
 import { assertNamed, assertOneChain, chainOfLog } from './one-chain.js'
 import { LogCut } from './log-cut.js'
+import type { MaterializerOptions } from './options.js'
 import { LogShrank, PoisonEvent } from './poison.js'
 import { BalanceWriting } from './rebuild/balance-writing.js'
 import { RankingBuilder } from './lists/ranking-builder.js'
 import { lostHead, repair } from './rebuild/repair.js'
 import { UnspentLister } from './lists/unspent-lister.js'
 import { type Change, hashesOf, WorkingChain } from './working-chain.js'
+
+export type { MaterializerHooks, MaterializerObserver, MaterializerOptions } from './options.js'
 
 /** The number of blocks in one batch, or below the node's tip, above which the chain counts as being backfilled. */
 const FILLING_BLOCKS = 10
@@ -35,48 +35,6 @@ const GATHER_MS = 1500
 const IDLE_WAIT_MS = 250
 const CHECK_MS = 1000
 const MAX_BACKOFF_MS = 2000
-
-export interface MaterializerOptions {
-  readonly db: Database
-  readonly log: EventLog
-  readonly logger: Logger
-  /** The name of the network that log and tables must be of; undefined for any. */
-  readonly chain?: string | undefined
-  /** The number of blocks up to the tip that are not final: readers filter their rows by hash. */
-  readonly finalityDepth: number
-  /** The number of changed balances since a ranking from which on a new one is built. */
-  readonly rankingTail?: number
-  /** The number of changes of a script's outputs since a list from which on a new one is built. */
-  readonly listTail?: number
-  /** False to leave the bodies of transactions to the node, see `OwnRowsOptions`. */
-  readonly hasBodies?: boolean | undefined
-  /** The number of the newest blocks whose events the log retains, see `LogCut`; undefined for all. */
-  readonly logBlocks?: number | undefined
-  /** If true, sends an invalid event that the poller refuses to replace to topic `dead-letters`, and continues after it. */
-  readonly deadLetterPoison?: boolean
-  readonly hooks?: MaterializerHooks
-  readonly observer?: MaterializerObserver
-}
-
-/** Receives reports of a running materializer. */
-export interface MaterializerObserver {
-  /** Called after each batch, also an empty one, with the numbers of events, and of blocks connected and disconnected. */
-  worked(events: number, blocks: { readonly connected: number; readonly disconnected: number }): void
-  /** Called when a step failed and will be retried. */
-  failed(error: unknown): void
-}
-
-/** Hooks of tests that interrupt the materializer. */
-export interface MaterializerHooks {
-  /** Called when the rows of a head are written, before the head is. */
-  readonly beforeHead?: (head: Head) => void | Promise<void>
-  /** Called when a head is written, before it is announced. */
-  readonly afterHead?: () => void
-  /** Called when a head is announced, before its offset is committed to the log. */
-  readonly afterAnnouncement?: () => void
-  /** If false, a start does not write rows again: a control that shows that this is needed. */
-  readonly repairs?: boolean
-}
 
 /** The columns of a head that derive from the previous head. */
 type Succession = Pick<
