@@ -26,7 +26,7 @@ export interface StorageOptions {
 }
 
 /** Bytes of all tables per transaction of the chain of a full run, whose transactions have 474 bytes. */
-const MAX_BYTES_PER_TX = 1_150
+const MAX_BYTES_PER_TX = 1_060
 
 /**
  * Measures the storage of an indexed chain: bytes by table and row, rows per transaction, bytes of the log by event

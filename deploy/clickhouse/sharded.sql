@@ -67,7 +67,7 @@ CREATE TABLE IF NOT EXISTS headwater.block_txs_shard ON CLUSTER '{cluster}'
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
 ORDER BY (height, block_tag, tx_index)
-SETTINGS index_granularity = 512, fsync_after_insert = 1;
+SETTINGS index_granularity = 512, min_compress_block_size = 4096, max_compress_block_size = 16384, fsync_after_insert = 1;
 
 CREATE TABLE IF NOT EXISTS headwater.block_txs ON CLUSTER '{cluster}' AS headwater.block_txs_shard
 ENGINE = Distributed('{cluster}', 'headwater', 'block_txs_shard', sipHash64(height));
@@ -316,16 +316,17 @@ CREATE TABLE IF NOT EXISTS headwater.script_outputs_shard ON CLUSTER '{cluster}'
     `script_hash` FixedString(20),
     `spent` UInt8,
     `height_desc` UInt32 CODEC(T64, LZ4),
-    `txid` FixedString(32),
+    `txid_prefix` FixedString(16),
     `vout` UInt32 CODEC(T64, LZ4),
-    `output_height` UInt32 CODEC(T64, LZ4),
-    `height` UInt32 CODEC(T64, LZ4),
+    `age` UInt32 CODEC(T64, LZ4),
     `block_tag` UInt32,
+    `tx_index` UInt32 CODEC(T64, LZ4),
     `value` UInt64 CODEC(T64, ZSTD(1)),
-    `is_coinbase` UInt8
+    `height` UInt32 ALIAS 4294967295 - height_desc,
+    `output_height` UInt32 ALIAS height - age
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
-ORDER BY (script_hash, spent, height_desc, txid, vout, block_tag, output_height)
+ORDER BY (script_hash, spent, height_desc, txid_prefix, vout, block_tag, age)
 SETTINGS index_granularity = 512, min_compress_block_size = 4096, max_compress_block_size = 16384, merge_selector_base = 2, fsync_after_insert = 1;
 
 CREATE TABLE IF NOT EXISTS headwater.script_outputs ON CLUSTER '{cluster}' AS headwater.script_outputs_shard
@@ -368,13 +369,14 @@ ENGINE = Distributed('{cluster}', 'headwater', 'scripts_shard', sipHash64(script
 CREATE TABLE IF NOT EXISTS headwater.spends_shard ON CLUSTER '{cluster}'
 (
     `prev_txid` FixedString(20),
-    `prev_vout` UInt32 CODEC(T64, LZ4),
+    `prev_vout` UInt32 CODEC(T64, ZSTD(1)),
     `height` UInt32 CODEC(T64, LZ4),
     `block_tag` UInt32,
-    `txid` FixedString(32),
-    `vin` UInt32 CODEC(T64, LZ4)
+    `tx_index` UInt32 CODEC(T64, LZ4),
+    `vin` UInt32 CODEC(T64, ZSTD(1))
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
+PRIMARY KEY prev_txid
 ORDER BY (prev_txid, prev_vout, height, block_tag)
 SETTINGS index_granularity = 64, min_compress_block_size = 4096, max_compress_block_size = 16384, merge_selector_base = 2, fsync_after_insert = 1;
 
@@ -437,8 +439,8 @@ CREATE TABLE IF NOT EXISTS headwater.unspent_outputs_shard ON CLUSTER '{cluster}
     `height_desc` UInt32,
     `txid` FixedString(32),
     `vout` UInt32,
-    `value` UInt64,
-    `is_coinbase` UInt8
+    `tx_index` UInt32,
+    `value` UInt64
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/{cluster}/{shard}/{database}/{table}', '{replica}')
 ORDER BY (script_hash, at_height, at_tag, ordinal)
@@ -462,5 +464,5 @@ SETTINGS fsync_after_insert = 1, index_granularity = 8192;
 CREATE TABLE IF NOT EXISTS headwater.writers ON CLUSTER '{cluster}' AS headwater.writers_shard
 ENGINE = Distributed('{cluster}_state', 'headwater', 'writers_shard');
 
-INSERT INTO headwater.schema_version (version, checksum) VALUES (2, '98c7c7020e3620e7cbcfcd53f08b556d2cb0648068a5a0e46b0f337bb5653db8');
+INSERT INTO headwater.schema_version (version, checksum) VALUES (3, '1c9255deba864f279bee5ebc697c1d345c29410c6e824b4b05ecfe7d1d3679da');
 

@@ -5,6 +5,7 @@ import { networkNamed } from '../chain/networks.js'
 import { outpointOf } from '../chain/prevout.js'
 import { type NodeScannedSet, scannedSetReply } from '../node/replies.js'
 import { integerSet, KEYS20, queryByKeys } from '../tables/keys.js'
+import { txidsAt } from '../tables/lists/unspent.js'
 import { type AuditContext, filterUpTo, type Findings, persisting, shownWith } from './audit.js'
 
 /** The number of digits of `address_order.script_prefix`. */
@@ -70,12 +71,17 @@ async function compare(
   }
   const filter = filterUpTo(view, set.height)
   const hashes = scripts.map(({ hash }) => hash)
+  const rows = `FROM script_outputs WHERE script_hash IN ${KEYS20} AND ${filter}`
+  // By the transaction that the row names, whose txid must begin with that of the row.
   const outputs = await queryByKeys<{ hash: string; outpoint: string; amount: string }>(
     db,
-    `SELECT lower(hex(script_hash)) AS hash, concat(lower(hex(txid)), ':', toString(vout)) AS outpoint,
-       concat(toString(any(value)), if(max(is_coinbase) = 1, '${OF_COINBASE}', '')) AS amount
-     FROM script_outputs WHERE script_hash IN ${KEYS20} AND ${filter}
-     GROUP BY script_hash, txid, vout, output_height HAVING max(spent) = 0`,
+    `SELECT hash, concat(if(startsWith(id, prefix), id, prefix), ':', toString(vout)) AS outpoint,
+       concat(amount, if(place.3 = 0, '${OF_COINBASE}', '')) AS amount
+     FROM (SELECT lower(hex(script_hash)) AS hash, lower(hex(txid_prefix)) AS prefix, vout, toString(any(value)) AS amount,
+         any((height, block_tag, tx_index)) AS place
+       ${rows} GROUP BY script_hash, txid_prefix, vout, output_height HAVING max(spent) = 0) AS unspent
+     LEFT JOIN (SELECT place, lower(hex(txid)) AS id FROM (${txidsAt(`SELECT height, block_tag, tx_index ${rows} AND spent = 0`)})) AS named
+       USING place`,
     hashes,
   )
   const totals = await queryByKeys<{ hash: string; balance: string; unspent: string }>(

@@ -140,20 +140,21 @@ async function compareTransactions(
         .join(', '),
     )
   }
-  const spent = parsed.txs
-    .slice(1)
-    .flatMap(({ inputs }) => inputs.map(({ prevTxid }) => prevTxid.slice(0, 40)))
-  // Each transaction is a key of only one of the queries, so the counts of its outputs can be summed.
-  const counts = await queryByKeys<{ rows: string }>(
+  const spends = parsed.txs.flatMap(({ inputs }, index) =>
+    inputs.map(({ prevTxid, prevVout }, vin) => ({ prev: prevTxid.slice(0, 40), prevVout, index, vin })),
+  )
+  const spent = spends.filter(({ index }) => index > 0)
+  const rows = await queryByKeys<{ spend: string }>(
     db,
-    `SELECT uniqExact(prev_txid, prev_vout) AS rows FROM spends WHERE prev_txid IN ${KEYS20}
-     AND height = {height:UInt32} AND block_tag = {tag:UInt32}`,
-    spent,
+    `SELECT DISTINCT concatWithSeparator(' ', lower(hex(prev_txid)), prev_vout, tx_index, vin) AS spend FROM spends
+     WHERE prev_txid IN ${KEYS20} AND height = {height:UInt32} AND block_tag = {tag:UInt32}`,
+    spent.map(({ prev }) => prev),
     of,
   )
+  const indexed = new Set(rows.map(({ spend }) => spend))
   findings.expect(
     `spends of block ${String(at.height)}`,
-    counts.reduce((sum, { rows }) => sum + Number(rows), 0),
+    spent.filter((spend) => indexed.has(Object.values(spend).join(' '))).length,
     spent.length,
   )
 }

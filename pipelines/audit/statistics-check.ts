@@ -8,7 +8,7 @@ import { isUnspendable, type ScriptType, scriptType } from '../chain/script.js'
 import { weightOf } from '../chain/transaction.js'
 import type { NodeBlock } from '../node/replies.js'
 import type { Database } from '../tables/clickhouse.js'
-import { BLOCK_STATISTICS, TYPE_SUMS } from '../tables/schema.js'
+import { BLOCK_STATISTICS, outputTxidPrefix, TYPE_SUMS } from '../tables/schema.js'
 import { type SelectedRow, Selection } from '../tables/selection.js'
 import type { Findings } from './audit.js'
 
@@ -136,8 +136,8 @@ async function overwritten(
   { txs: [coinbase] }: Block,
 ): Promise<Coin[]> {
   if (coinbase === undefined) return []
-  const sql = `SELECT DISTINCT vout FROM script_outputs WHERE spent = 1 AND height = {height:UInt32} AND txid = unhex({txid:String}) AND ${rows}`
-  const lost = await db.query<{ vout: number }>(sql, { height, txid: coinbase.txid })
+  const sql = `SELECT DISTINCT vout FROM script_outputs WHERE spent = 1 AND height = {height:UInt32} AND txid_prefix = unhex({prefix:String}) AND ${rows}`
+  const lost = await db.query<{ vout: number }>(sql, { height, prefix: outputTxidPrefix(coinbase.txid) })
   return lost.flatMap(({ vout }) => coinbase.outputs[vout] ?? [])
 }
 

@@ -11,8 +11,8 @@ const SCRIPTS_THAT_DIFFER = (filter: string): string => `
   outputs AS (
     SELECT script_hash, sum(if(gone = 0, amount, 0)) AS left, countIf(gone = 0) AS count, countIf(made) AS created, countIf(made = 0) AS unmade,
       countIf(amounts > 1) AS unequal FROM (
-        SELECT script_hash, txid, vout, output_height, any(value) AS amount, max(spent) AS gone, countIf(spent = 0) > 0 AS made,
-          uniqExact(value) AS amounts FROM script_outputs WHERE ${filter} GROUP BY script_hash, txid, vout, output_height)
+        SELECT script_hash, txid_prefix, vout, output_height, any(value) AS amount, max(spent) AS gone, countIf(spent = 0) > 0 AS made,
+          uniqExact(value) AS amounts FROM script_outputs WHERE ${filter} GROUP BY script_hash, txid_prefix, vout, output_height)
     GROUP BY script_hash),
   balances AS (
     SELECT script_hash, argMax(script_balances.balance, height) AS listed, argMax(tx_count, height) AS txs
@@ -102,7 +102,7 @@ async function runningTotals(findings: Findings, { db, filter }: Db): Promise<vo
          FROM script_txs WHERE ${filter} GROUP BY script_hash, height)
        WINDOW w AS (PARTITION BY script_hash ORDER BY height ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)) AS histories
      FULL OUTER JOIN (SELECT script_hash, height, toInt64(sumIf(amount, spent = 0)) AS made, toInt64(sumIf(amount, spent = 1)) AS gone
-       FROM (SELECT DISTINCT script_hash, txid, vout, spent, height, value AS amount FROM script_outputs WHERE ${filter})
+       FROM (SELECT DISTINCT script_hash, txid_prefix, vout, spent, height, value AS amount FROM script_outputs WHERE ${filter})
        GROUP BY script_hash, height) AS outputs USING (script_hash, height)
      WHERE got_more != made OR gave_more != gone OR n != n_must ORDER BY script, height LIMIT 100`,
   )
@@ -121,7 +121,7 @@ async function supplyByBlock(
          SELECT height, supply, utxo_count FROM blocks WHERE height <= {tip:Int64} AND ${blockFilter} LIMIT 1 BY height) AS b
        LEFT JOIN (
          SELECT height, sum(if(spent = 0, toInt64(value), -toInt64(value))) AS moved, sum(if(spent = 0, 1, -1)) AS outputs
-         FROM (SELECT * FROM script_outputs WHERE ${filter} LIMIT 1 BY script_hash, txid, vout, spent, height) GROUP BY height) AS o USING (height)
+         FROM (SELECT height, spent, value FROM script_outputs WHERE ${filter} LIMIT 1 BY script_hash, txid_prefix, vout, spent, height) GROUP BY height) AS o USING (height)
        WINDOW w AS (ORDER BY height ROWS UNBOUNDED PRECEDING))
      WHERE supply != supply_must OR utxo_count != count_must ORDER BY height LIMIT 100`,
     { tip },

@@ -22,6 +22,8 @@ export interface ColumnTypes {
   readonly hash: string
   /** The first 20 bytes of a hash: 40 hex digits; stored as FixedString(20). */
   readonly hash20: string
+  /** The first 16 bytes of a hash: 32 hex digits; stored as FixedString(16). */
+  readonly hash16: string
   /** The first 8 bytes of a hash: 16 hex digits; stored as FixedString(8). */
   readonly hash8: string
   /** The first 5 bytes of a hash: 10 hex digits; stored as FixedString(5). */
@@ -51,6 +53,7 @@ const SERVER_TYPES: Readonly<Record<keyof ColumnTypes, string>> = {
   f64: 'Float64',
   hash: 'FixedString(32)',
   hash20: 'FixedString(20)',
+  hash16: 'FixedString(16)',
   hash8: 'FixedString(8)',
   hash5: 'FixedString(5)',
   hashes: 'Array(FixedString(32))',
@@ -130,6 +133,8 @@ class RowWriter {
         return this.#hashOf(column, value as string, 32)
       case 'hash20':
         return this.#hashOf(column, value as string, 20)
+      case 'hash16':
+        return this.#hashOf(column, value as string, 16)
       case 'hash8':
         return this.#hash(value as string, 8)
       case 'hash5':
@@ -334,6 +339,8 @@ export class RowReader {
         return this.#hash()
       case 'hash20':
         return this.#hash(20)
+      case 'hash16':
+        return this.#hash(16)
       case 'hash8':
         return this.#hash(8)
       case 'hash5':

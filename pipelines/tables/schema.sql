@@ -1,4 +1,4 @@
--- Schema version 2.
+-- Schema version 3.
 --
 -- A change of this file needs a new version. No database is altered: with another version, its rows are written again from the log,
 -- into a second database that replaces it.
@@ -10,7 +10,7 @@
 -- block. txid and hashes of blocks are in display order.
 --
 -- Reading some rows of a script decompresses the blocks around them: smaller ones (max_compress_block_size) take half the time of a
--- summary, and all tables together 1 % more disk. A point read looks into each part of a table whose keys are spread over all of
+-- summary, and all tables together 1 % more disk. So does reading transactions of many blocks. A point read looks into each part of a table whose keys are spread over all of
 -- them. So their parts are merged in twos rather than in fives (merge_selector_base), which leaves 1 to 3 instead of 3 to 7 after a
 -- backfill of a million transactions. In return, the first backfill postpones merges (merges.ts).
 
@@ -186,19 +186,19 @@ CREATE TABLE block_txs
     INDEX by_moved moved TYPE minmax GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree ORDER BY (height, block_tag, tx_index)
-SETTINGS index_granularity = 512, fsync_after_insert = 1;
+SETTINGS index_granularity = 512, min_compress_block_size = 4096, max_compress_block_size = 16384, fsync_after_insert = 1;
 
 -- The input that spends an output, by the first 20 bytes of the txid of the output.
 CREATE TABLE spends
 (
     prev_txid     FixedString(20),
-    prev_vout     UInt32 CODEC(T64, LZ4),
+    prev_vout     UInt32 CODEC(T64, ZSTD(1)),
     height        UInt32 CODEC(T64, LZ4),       -- of the spending block
     block_tag     UInt32,
-    txid          FixedString(32),
-    vin           UInt32 CODEC(T64, LZ4)
+    tx_index      UInt32 CODEC(T64, LZ4),       -- of the spending transaction: block_txs has its txid
+    vin           UInt32 CODEC(T64, ZSTD(1))
 )
-ENGINE = ReplacingMergeTree ORDER BY (prev_txid, prev_vout, height, block_tag)
+ENGINE = ReplacingMergeTree PRIMARY KEY prev_txid ORDER BY (prev_txid, prev_vout, height, block_tag)
 SETTINGS index_granularity = 64, min_compress_block_size = 4096, max_compress_block_size = 16384, merge_selector_base = 2, fsync_after_insert = 1;
 
 -- One row per script and transaction, numbered along the chain (`ordinal`, from 1), with the script's totals after it:
@@ -226,21 +226,23 @@ SETTINGS index_granularity = 256, min_compress_block_size = 4096, max_compress_b
 
 -- The outputs of a script in the order in which they are listed (newest block first), and their spends as separate rows, newest
 -- block first too: an output is unspent if it has a visible row with spent = 0 and none with spent = 1. So what blocks above a
--- height created and spent is found at once, however old the spent outputs are.
+-- height created and spent is found at once, however old the spent outputs are. The first 16 bytes of a txid identify it: to make two
+-- transactions with the same ones takes 2^64 hashes. block_txs has the whole txid, by the block and tx_index of the row with spent = 0.
 CREATE TABLE script_outputs
 (
     script_hash   FixedString(20),
     spent         UInt8,
     height_desc   UInt32 CODEC(T64, LZ4),       -- 4294967295 − height
-    txid          FixedString(32),              -- of the output
+    txid_prefix   FixedString(16),              -- of the output
     vout          UInt32 CODEC(T64, LZ4),
-    output_height UInt32 CODEC(T64, LZ4),       -- of the block that created it
-    height        UInt32 CODEC(T64, LZ4),       -- of the creating or the spending block
+    age           UInt32 CODEC(T64, LZ4),       -- number of blocks from its creation to its spend; 0 in rows with spent = 0
     block_tag     UInt32,
+    tx_index      UInt32 CODEC(T64, LZ4),       -- of the transaction that created it, 0 for a coinbase; 0 in rows of spends
     value         UInt64 CODEC(T64, ZSTD(1)),
-    is_coinbase   UInt8                         -- 1: a coinbase created it; 0 in rows of spends
+    height        UInt32 ALIAS 4294967295 - height_desc, -- of the creating or the spending block
+    output_height UInt32 ALIAS height - age     -- of the block that created it
 )
-ENGINE = ReplacingMergeTree ORDER BY (script_hash, spent, height_desc, txid, vout, block_tag, output_height)
+ENGINE = ReplacingMergeTree ORDER BY (script_hash, spent, height_desc, txid_prefix, vout, block_tag, age)
 SETTINGS index_granularity = 512, min_compress_block_size = 4096, max_compress_block_size = 16384, merge_selector_base = 2, fsync_after_insert = 1;
 
 -- All unspent outputs of a script that has spent many, as of a block, numbered in the order in which they are listed: valid as
@@ -254,8 +256,8 @@ CREATE TABLE unspent_outputs
     height_desc   UInt32,
     txid          FixedString(32),
     vout          UInt32,
-    value         UInt64,
-    is_coinbase   UInt8
+    tx_index      UInt32,
+    value         UInt64
 )
 ENGINE = ReplacingMergeTree ORDER BY (script_hash, at_height, at_tag, ordinal)
 SETTINGS index_granularity = 256, fsync_after_insert = 1;

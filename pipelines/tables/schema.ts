@@ -123,7 +123,7 @@ export const SPENDS = table('spends', {
   prev_txid: 'hash20',
   prev_vout: 'u32',
   ...BLOCK,
-  txid: 'hash',
+  tx_index: 'u32',
   vin: 'u32',
 })
 
@@ -150,13 +150,25 @@ export const SCRIPT_OUTPUTS = table('script_outputs', {
   script_hash: 'hash20',
   spent: 'bool',
   height_desc: 'u32',
-  txid: 'hash',
+  txid_prefix: 'hash16',
+  vout: 'u32',
+  age: 'u32',
+  block_tag: 'u32',
+  tx_index: 'u32',
+  value: 'u64',
+})
+
+/** The columns of `script_outputs` that readers need. */
+export const SCRIPT_OUTPUT_COLUMNS = {
+  script_hash: 'hash20',
+  spent: 'bool',
+  txid_prefix: 'hash16',
   vout: 'u32',
   output_height: 'u32',
   ...BLOCK,
+  tx_index: 'u32',
   value: 'u64',
-  is_coinbase: 'bool',
-})
+} as const
 
 /** The columns of `unspent_lists` that readers need. */
 export const UNSPENT_LIST_COLUMNS = { script_hash: 'hash20', ...BLOCK, size: 'count' } as const
@@ -199,6 +211,11 @@ export const ADDRESS_ORDER = table('address_order', { address_key: 'u64', script
 /** Returns the value of the columns `height_desc` for a height: the newest block sorts first. */
 export function heightDesc(height: number): number {
   return 0xffff_ffff - height
+}
+
+/** Returns the value of `script_outputs.txid_prefix` for a txid. */
+export function outputTxidPrefix(txid: string): string {
+  return txid.slice(0, 32)
 }
 
 export type BlockRow = Row<typeof BLOCKS.columns>

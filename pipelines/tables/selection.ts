@@ -20,10 +20,16 @@ const FEW_KEYS = 256
 const FEW_KEYS_SETTINGS =
   ' SETTINGS max_threads = 1, merge_tree_coarse_index_granularity = 2, enable_analyzer = 0'
 
+/** Returns the settings of a query for rows by so many keys, as SQL: they take processor time off it if there are few. */
+export function pointSettings(keys: number): string {
+  return keys <= FEW_KEYS ? FEW_KEYS_SETTINGS : ''
+}
+
 /** SQL expressions for columns of types that JSON does not have. */
 const EXPRESSIONS: Partial<Record<keyof ColumnTypes, (column: string) => string>> = {
   hash: (column) => `lower(hex(${column}))`,
   hash20: (column) => `lower(hex(${column}))`,
+  hash16: (column) => `lower(hex(${column}))`,
   hash8: (column) => `lower(hex(${column}))`,
   hash5: (column) => `lower(hex(${column}))`,
   hashes: (column) => `arrayMap(each -> lower(hex(each)), ${column})`,
@@ -130,8 +136,7 @@ export class Selection<const C extends Columns> {
   ): Promise<SelectedRow<C>[]> {
     const rows: SelectedRow<C>[] = []
     for (const slice of keySlices(keys)) {
-      const settings = slice.length <= FEW_KEYS ? FEW_KEYS_SETTINGS : ''
-      const sql = withKeys(`SELECT ${this.#names} ${rest}`, slice, db.isSharded) + settings
+      const sql = withKeys(`SELECT ${this.#names} ${rest}`, slice, db.isSharded) + pointSettings(slice.length)
       this.#decode(await db.bytes(sql, params), rows)
     }
     return rows

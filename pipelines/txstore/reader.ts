@@ -34,7 +34,9 @@ export interface StoredPlace {
 /** An input that spends an output. */
 export interface StoredSpend {
   readonly vout: number
+  /** The transaction with the input, and its index in its block. */
   readonly txid: string
+  readonly txIndex: number
   readonly vin: number
   readonly block: StoreBlock
 }
@@ -129,7 +131,14 @@ export class TxStoreReader {
     const spends: StoredSpend[] = []
     for (const [vout, spender, vin, txid] of this.#all(SPENDS, id, limit) as SpendColumns[]) {
       const block = this.#blockOf(spender)
-      if (block !== undefined) spends.push({ vout, txid: asBuffer(txid).toString('hex'), vin, block })
+      if (block === undefined) continue
+      spends.push({
+        vout,
+        txid: asBuffer(txid).toString('hex'),
+        txIndex: spender % TXS_PER_BLOCK,
+        vin,
+        block,
+      })
     }
     return spends
   }

@@ -1,6 +1,7 @@
 import { addressOf } from '../../pipelines/chain/address.js'
 import { type ChainView, loadChainView } from '../../pipelines/tables/chain-view.js'
 import { latestHead } from '../../pipelines/tables/head.js'
+import { txidsAt } from '../../pipelines/tables/lists/unspent.js'
 import { createTables } from '../../pipelines/tables/schema-version.js'
 import type { Random } from '../../services/simnode/random.js'
 import { type Answer, getAnswer, Pipeline } from '../harness/pipeline.js'
@@ -97,9 +98,10 @@ async function blocksOf({ db }: World, view: ChainView): Promise<Values> {
 }
 
 async function coinsOf({ db }: World, view: ChainView): Promise<Values> {
-  const sql = `SELECT concat(lower(hex(txid)), ':', toString(vout)) AS name, toString(any(value)) AS value
-    FROM script_outputs WHERE ${view.tagFilter()}
-    GROUP BY script_hash, output_height, txid, vout HAVING countIf(spent = 1) = 0`
+  const rows = `FROM script_outputs WHERE ${view.tagFilter()}`
+  const sql = `SELECT concat(lower(hex(txid)), ':', toString(vout)) AS name, toString(amount) AS value FROM (
+      SELECT any((height, block_tag, tx_index)) AS place, vout, any(value) AS amount ${rows} GROUP BY script_hash, output_height, txid_prefix, vout HAVING countIf(spent = 1) = 0) AS unspent
+    LEFT JOIN (${txidsAt(`SELECT height, block_tag, tx_index ${rows} AND spent = 0`)}) AS named USING place`
   return asValues(await db.query(sql))
 }
 

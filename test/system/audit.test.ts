@@ -126,14 +126,14 @@ describe('an audit of the recording', () => {
       title: 'a deleted output row',
       table: 'script_outputs',
       where:
-        'spent = 0 AND height = 1550 AND (txid, vout) NOT IN (SELECT txid, vout FROM script_outputs WHERE spent = 1)',
+        'spent = 0 AND height = 1550 AND (txid_prefix, vout) NOT IN (SELECT txid_prefix, vout FROM script_outputs WHERE spent = 1)',
       found: /^balances: balance of script \w{40} by its history/m,
     },
     {
       title: 'a deleted row of a spent output',
       table: 'script_outputs',
       where:
-        'spent = 0 AND height = 110 AND (txid, vout) IN (SELECT txid, vout FROM script_outputs WHERE spent = 1)',
+        'spent = 0 AND height = 110 AND (txid_prefix, vout) IN (SELECT txid_prefix, vout FROM script_outputs WHERE spent = 1)',
       found: /^balances: spent outputs of script \w{40} that nothing created/m,
     },
     {
@@ -230,11 +230,18 @@ describe('an audit of the recording', () => {
       found: /^days: active addresses of/m,
     },
     {
-      title: 'a wrong mark of coinbase outputs',
+      title: 'outputs of other transactions of their blocks',
       table: 'script_outputs',
       where: 'spent = 0',
-      set: 'is_coinbase = 1 - is_coinbase',
+      set: 'tx_index = tx_index + 1',
       found: /^addresses: output \w{64}:\d+/m,
+    },
+    {
+      title: 'spends by other transactions of their blocks',
+      table: 'spends',
+      where: '1',
+      set: 'tx_index = tx_index + 1',
+      found: /^blocks: spends of block \d+: /m,
     },
     {
       title: 'addresses that are not found by their beginning',

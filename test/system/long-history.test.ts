@@ -56,8 +56,8 @@ describe('an address with 200,000 transactions', () => {
       number + 1, ${at}, number % 4, (number + 1) * 1000, number + 1 FROM numbers(${String(TXS)})`)
     await db.command(`INSERT INTO block_txs (height, block_tag, tx_index, txid) SELECT ${at}, number % 4,
       SHA256(toString(number)) FROM numbers(${String(TXS)})`)
-    await db.command(`INSERT INTO script_outputs SELECT ${script}, 0, 4294967295 - intDiv(number, 4), SHA256(toString(number)), 0, intDiv(number, 4),
-      ${at}, 1000, number % 4 = 0 FROM numbers(${String(TXS)})`)
+    await db.command(`INSERT INTO script_outputs SELECT ${script}, 0, 4294967295 - intDiv(number, 4),
+      substring(SHA256(toString(number)), 1, 16), 0, 0, ${tag('intDiv(number, 4)')}, number % 4, 1000 FROM numbers(${String(TXS)})`)
     await writeBusyScript(db, scriptHash(BUSY_SCRIPT))
     // Rows of a branch that is being written: more of them than are read first, and none of them visible.
     await db.command(`INSERT INTO script_txs (script_hash, ordinal, height, block_tag, tx_index, ${totals}) SELECT ${script},

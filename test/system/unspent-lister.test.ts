@@ -100,7 +100,11 @@ describe('lists of unspent outputs, built while events are applied', () => {
   async function write(scripts: number, total = TIP): Promise<void> {
     const script = "substring(SHA256(concat('script ', toString(intDiv(number, 40)))), 1, 20)"
     await db.command(
-      `INSERT INTO script_outputs SELECT ${script}, 0, 4294967295 - number % 40, SHA256(toString(number)), 0, number % 40, number % 40, 0, 7, 0
+      `INSERT INTO script_outputs SELECT ${script}, 0, 4294967295 - number % 40, substring(SHA256(toString(number)), 1, 16), 0, 0, 0, intDiv(number, 40), 7
+       FROM numbers(${String(40 * scripts)})`,
+    )
+    await db.command(
+      `INSERT INTO block_txs (height, block_tag, tx_index, txid) SELECT number % 40, 0, intDiv(number, 40), SHA256(toString(number))
        FROM numbers(${String(40 * scripts)})`,
     )
     await db.command(

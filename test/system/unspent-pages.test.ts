@@ -8,6 +8,7 @@ import {
   dropOldLists,
   dropUnfinishedLists,
   newestList,
+  type UnspentOutput,
   unspentPage,
 } from '../../pipelines/tables/lists/unspent.js'
 import { claimWriting, Superseded } from '../../pipelines/tables/writers.js'
@@ -68,7 +69,7 @@ describe('lists of unspent outputs', () => {
 
   /** Outputs of an invented chain: some are spent, different ones on each of two branches. */
   beforeAll(async () => {
-    const [outputs, totals]: [string[], string[]] = [[], []]
+    const [outputs, txs, totals]: [string[], string[], string[]] = [[], [], []]
     const row = (height: number, hash: string): string => `${String(height)}, ${String(blockTag(hash))}`
     let seed = 7
     const random = (below: number): number => (seed = (seed * 48_271) % 2_147_483_647) % below
@@ -80,18 +81,21 @@ describe('lists of unspent outputs', () => {
         const hash = hashOf(height, branch)
         const depth = String(4_294_967_295 - height)
         for (let index = 0; index < 6; index++) {
-          const coin = { txid: hex(`${hash} ${String(index)}`), height, value: random(1_000) }
+          // The first 15 bytes of all txids of a block are the same.
+          const txid = `${hex(hash).slice(0, 30)}0${String(index)}${hex(`${hash} ${String(index)}`).slice(32)}`
+          const coin = { txid, height, value: random(1_000) }
           unspent.push(coin)
           outputs.push(
-            `(unhex('${SCRIPT}'), 0, ${depth}, unhex('${coin.txid}'), 0, ${String(height)}, ${row(height, hash)}, ${String(coin.value)}, ${String(Number(coin.value % 3 === 0))})`,
+            `(unhex('${SCRIPT}'), 0, ${depth}, unhex('${coin.txid.slice(0, 32)}'), 0, 0, ${String(blockTag(hash))}, ${String(index)}, ${String(coin.value)})`,
           )
+          txs.push(`(${row(height, hash)}, ${String(index)}, unhex('${coin.txid}'))`)
         }
         for (let index = 0; index < 5; index++) {
           const [coin] = unspent.splice(random(unspent.length), 1)
           if (coin === undefined) continue
-          const of = `unhex('${coin.txid}'), 0, ${String(coin.height)}`
+          const of = `unhex('${coin.txid.slice(0, 32)}'), 0, ${String(height - coin.height)}`
           outputs.push(
-            `(unhex('${SCRIPT}'), 1, ${depth}, ${of}, ${row(height, hash)}, ${String(coin.value)}, 0)`,
+            `(unhex('${SCRIPT}'), 1, ${depth}, ${of}, ${String(blockTag(hash))}, 0, ${String(coin.value)})`,
           )
         }
         totals.push(
@@ -100,19 +104,35 @@ describe('lists of unspent outputs', () => {
       }
     }
     await database().command(`INSERT INTO script_outputs VALUES ${outputs.join(', ')}`)
+    await database().command(
+      `INSERT INTO block_txs (height, block_tag, tx_index, txid) VALUES ${txs.join(', ')}`,
+    )
     const columns = 'script_hash, ordinal, height, block_tag, unspent_count'
     await database().command(`INSERT INTO script_txs (${columns}) VALUES ${totals.join(', ')}`)
   })
 
   /** From all rows, as if there were no list. */
   const plain = async (filter: string) => {
-    const rows = await database().query<{ txid: string; made: number; value: string }>(
-      `SELECT lower(hex(txid)) AS txid, any(output_height) AS made, toString(any(script_outputs.value)) AS value FROM script_outputs
-       WHERE ${filter} GROUP BY script_outputs.txid HAVING max(spent) = 0 ORDER BY any(output_height) DESC, txid`,
+    const rows = await database().query<{ prefix: string; made: number; value: string }>(
+      `SELECT lower(hex(txid_prefix)) AS prefix, any(output_height) AS made, toString(any(script_outputs.value)) AS value FROM script_outputs
+       WHERE ${filter} GROUP BY txid_prefix HAVING max(spent) = 0 ORDER BY any(output_height) DESC, prefix`,
     )
-    return rows.map(({ txid, made, value }) => {
-      return { txid, vout: 0, height: made, value, isCoinbase: Number(value) % 3 === 0 }
+    const txs = await database().query<{ place: string; txid: string }>(
+      `SELECT concatWithSeparator(' ', height, block_tag, tx_index) AS place, lower(hex(block_txs.txid)) AS txid FROM block_txs`,
+    )
+    const byPlace = new Map(txs.map(({ place, txid }) => [place, txid]))
+    const byPrefix = new Map(txs.map(({ place, txid }) => [txid.slice(0, 32), { place, txid }]))
+    const all = rows.map(({ prefix, made, value }) => {
+      const { place = '', txid = 'missing' } = byPrefix.get(prefix) ?? {}
+      return { txid, vout: 0, height: made, txIndex: Number(place.split(' ')[2]), value }
     })
+    /** Returns the outputs of a page with their txids, which those that are in no list do not have. */
+    const named = (page: readonly UnspentOutput[]) =>
+      page.map(({ txid, vout, height, blockTag, txIndex, value }) => {
+        const place = [height, blockTag, txIndex].join(' ')
+        return { txid: txid ?? byPlace.get(place), vout, height, txIndex, value }
+      })
+    return { all, named }
   }
 
   it('give every page as it is without them, whatever was listed, on either branch', async () => {
@@ -139,7 +159,7 @@ describe('lists of unspent outputs', () => {
         [52, 'a'],
       ] as const) {
         const filter = filterOf(top, of)
-        const all = await plain(filter)
+        const { all, named } = await plain(filter)
         expect(all.length).toBeGreaterThan(40)
         for (const [offset, limit] of [
           [0, 500],
@@ -150,7 +170,7 @@ describe('lists of unspent outputs', () => {
         ] as const) {
           const page = { limit, offset, total: all.length }
           const list = await newestList(db, { scriptHash: SCRIPT, filter })
-          expect(await unspentPage(db, { scriptHash: SCRIPT, filter }, list, page)).toEqual(
+          expect(named(await unspentPage(db, { scriptHash: SCRIPT, filter }, list, page))).toEqual(
             all.slice(offset, offset + limit),
           )
           compared++
@@ -178,10 +198,12 @@ describe('lists of unspent outputs', () => {
     // Rows that are missing although their list exists, as after an interrupted deletion.
     await db.command('ALTER TABLE unspent_outputs DELETE WHERE at_height = 66 SETTINGS mutations_sync = 1')
     const filter = filterOf(70, 'b')
-    const all = await plain(filter)
+    const { all, named } = await plain(filter)
     const page = { limit: 30, offset: 30, total: all.length }
     const list = await newestList(db, { scriptHash: SCRIPT, filter })
-    expect(await unspentPage(db, { scriptHash: SCRIPT, filter }, list, page)).toEqual(all.slice(30, 60))
+    expect(named(await unspentPage(db, { scriptHash: SCRIPT, filter }, list, page))).toEqual(
+      all.slice(30, 60),
+    )
   })
 })
 
@@ -194,8 +216,12 @@ describe('a list of unspent outputs', () => {
   beforeAll(async () => {
     const script = `unhex('${SCRIPT}')`
     await database().command(
-      `INSERT INTO script_outputs SELECT ${script}, 0, 4294967295 - number, SHA256(toString(number)), 0, number, number, ${tagOf('SHA256(toString(number))')}, 7, 0
+      `INSERT INTO script_outputs SELECT ${script}, 0, 4294967295 - number, substring(SHA256(toString(number)), 1, 16), 0, 0, ${tagOf('SHA256(toString(number))')}, 1, 7
        FROM numbers(3)`,
+    )
+    await database().command(
+      `INSERT INTO block_txs (height, block_tag, tx_index, txid)
+       SELECT number, ${tagOf('SHA256(toString(number))')}, 1, SHA256(toString(number)) FROM numbers(3)`,
     )
     await database().command(
       `INSERT INTO script_txs (script_hash, ordinal, height, block_tag, unspent_count)

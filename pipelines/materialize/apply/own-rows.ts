@@ -6,6 +6,7 @@ import {
   BLOCK_HEIGHTS,
   BLOCK_TXS,
   heightDesc,
+  outputTxidPrefix,
   SCRIPT_OUTPUTS,
   SPENDS,
   TX_LOCATIONS,
@@ -68,8 +69,8 @@ export class OwnRows {
     const at: BlockColumns = { height, block_tag: blockTag(hash) }
     for (const [index, prepared] of txs.entries()) {
       this.#addTx(at, index, prepared)
-      if (!prepared.tx.isCoinbase) this.#addSpends(at, prepared)
-      this.#addOutputs(at, prepared)
+      if (!prepared.tx.isCoinbase) this.#addSpends(at, index, prepared)
+      this.#addOutputs(at, index, prepared)
     }
   }
 
@@ -90,7 +91,7 @@ export class OwnRows {
     this.txs.add({ txid, height, block_tag, tx_index, is_dilithium, ...parts })
   }
 
-  #addSpends({ height, block_tag }: BlockColumns, { tx, prevouts, spent }: PreparedTx): void {
+  #addSpends({ height, block_tag }: BlockColumns, index: number, { tx, prevouts, spent }: PreparedTx): void {
     for (const [vin, { prevTxid, prevVout }] of tx.inputs.entries()) {
       const [script, prevout] = [spent[vin], prevouts[vin]]
       if (script === undefined || prevout === undefined) throw new RangeError('an input without its prevout')
@@ -99,25 +100,25 @@ export class OwnRows {
         prev_vout: prevVout,
         height,
         block_tag,
-        txid: tx.txid,
+        tx_index: index,
         vin,
       })
       this.scriptOutputs.add({
         script_hash: script.hash,
         spent: true,
         height_desc: heightDesc(height),
-        txid: prevTxid,
+        txid_prefix: outputTxidPrefix(prevTxid),
         vout: prevVout,
-        output_height: prevout.height,
-        height,
+        age: height - prevout.height,
         block_tag,
+        tx_index: 0,
         value: prevout.value,
-        is_coinbase: false,
       })
     }
   }
 
-  #addOutputs({ height, block_tag }: BlockColumns, { tx, paid }: PreparedTx): void {
+  #addOutputs({ height, block_tag }: BlockColumns, index: number, { tx, paid }: PreparedTx): void {
+    const txid_prefix = outputTxidPrefix(tx.txid)
     for (const [vout, { value }] of tx.outputs.entries()) {
       const script = paid[vout]
       if (script === undefined) continue
@@ -125,13 +126,12 @@ export class OwnRows {
         script_hash: script.hash,
         spent: false,
         height_desc: heightDesc(height),
-        txid: tx.txid,
+        txid_prefix,
         vout,
-        output_height: height,
-        height,
+        age: 0,
         block_tag,
+        tx_index: index,
         value,
-        is_coinbase: tx.isCoinbase,
       })
     }
   }

@@ -1,7 +1,7 @@
 import { isRepeatable } from '../../chain/block.js'
 import type { Database } from '../../tables/clickhouse.js'
 import { integerSet, KEYS8, queryByKeys } from '../../tables/keys.js'
-import { heightDesc } from '../../tables/schema.js'
+import { heightDesc, outputTxidPrefix } from '../../tables/schema.js'
 import type { CumulativeRows } from './block-applier.js'
 import type { CoinbaseOutput } from './block-row.js'
 import { unspentSize } from './block-statistics.js'
@@ -104,13 +104,12 @@ export async function overwrite(
       script_hash: scriptChanges.hashes[output.script] ?? '',
       spent: true,
       height_desc: heightDesc(height),
-      txid,
+      txid_prefix: outputTxidPrefix(txid),
       vout: output.vout,
-      output_height: from,
-      height,
+      age: height - from,
       block_tag,
+      tx_index: 0,
       value: output.value,
-      is_coinbase: false,
     })
   }
   return true

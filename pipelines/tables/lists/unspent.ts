@@ -17,13 +17,17 @@ export interface UnspentList {
 }
 
 export interface UnspentOutput {
-  readonly txid: string
+  /** Undefined if the output is in no list: `block_txs` has it, by height, tag of the block and index. */
+  readonly txid: string | undefined
   readonly vout: number
   /** Height of the block that created it. */
   readonly height: number
+  /** Tag of that block if the txid is undefined, otherwise 0. */
+  readonly blockTag: number
+  /** Index of its transaction in that block: 0 for a coinbase. */
+  readonly txIndex: number
   /** Base units, decimal. */
   readonly value: string
-  readonly isCoinbase: boolean
 }
 
 /** A script on a chain. */
@@ -37,20 +41,25 @@ export const NO_LIST: UnspentList = { height: -1, tag: 0, size: 0 }
 const SCRIPT = 'script_hash = unhex({script:String})'
 const OF_LIST = `${SCRIPT} AND at_height = {above:Int64} AND at_tag = {tag:UInt32}`
 const ABOVE = `${SCRIPT} AND height_desc < {newest:UInt64}`
-/** An output of the row of a spend, as lists name outputs. */
-const SPENT_OUTPUT = '4294967295 - output_height, txid, vout'
+/** The output of a row of a spend, as `LISTED_OUTPUT` and rows of outputs name it. */
+const SPENT_OUTPUT = '4294967295 - output_height, txid_prefix, vout'
+const LISTED_OUTPUT = 'height_desc, toFixedString(substring(txid, 1, 16), 16), vout'
+/** The place of a transaction. */
+const PLACE = 'height, block_tag, tx_index'
 const spendsAbove = (filter: string): string =>
   `FROM script_outputs WHERE ${ABOVE} AND spent = 1 AND ${filter}`
 
 /** Returns SQL for the spends of a list's outputs by blocks above the list. */
 const spentAbove = (filter: string): string => `${spendsAbove(filter)} AND output_height <= {above:Int64}`
 
+/** Returns SQL for the txids of transactions, and for their places, as tuples. @param places SQL for height, block_tag and tx_index. */
+export const txidsAt = (places: string): string =>
+  `SELECT (${PLACE}) AS place, any(txid) AS txid FROM block_txs WHERE (${PLACE}) IN (${places}) GROUP BY ${PLACE}`
+
 /** Returns SQL for the unspent outputs that blocks above a list created, in the order of the table, so that a LIMIT stops early. */
-const createdAbove = (
-  filter: string,
-): string => `SELECT height_desc, txid, vout, value AS worth, is_coinbase FROM script_outputs
-  WHERE ${ABOVE} AND spent = 0 AND ${filter} AND (height_desc, txid, vout) NOT IN (SELECT ${SPENT_OUTPUT} ${spendsAbove(filter)})
-  ORDER BY height_desc, txid, vout LIMIT 1 BY height_desc, txid, vout`
+const createdAbove = (filter: string, columns: string): string => `SELECT ${columns} FROM script_outputs
+  WHERE ${ABOVE} AND spent = 0 AND ${filter} AND (height_desc, txid_prefix, vout) NOT IN (SELECT ${SPENT_OUTPUT} ${spendsAbove(filter)})
+  ORDER BY height_desc, txid_prefix, vout LIMIT 1 BY height_desc, txid_prefix, vout`
 
 const paramsOf = (scriptHash: string, list: UnspentList): Record<string, unknown> => ({
   script: scriptHash,
@@ -100,18 +109,20 @@ export async function unspentPage(
 interface Row {
   readonly at: number
   readonly id: string
+  readonly tag: number
   readonly vout: number
+  readonly tx_index: number
   readonly worth: string
-  readonly is_coinbase: number
 }
 
-const COLUMNS = 'toUInt32(4294967295 - height_desc) AS at, lower(hex(txid)) AS id, vout, worth, is_coinbase'
-const toOutput = ({ at, id, vout, worth, is_coinbase }: Row): UnspentOutput => ({
-  txid: id,
+const COLUMNS = 'toUInt32(4294967295 - height_desc) AS at, vout, tx_index, value AS worth'
+const toOutput = ({ at, id, tag, vout, tx_index, worth }: Row): UnspentOutput => ({
+  txid: id === '' ? undefined : id,
   vout,
   height: at,
+  blockTag: tag,
+  txIndex: tx_index,
   value: worth,
-  isCoinbase: is_coinbase === 1,
 })
 
 /** Returns unspent outputs that blocks above a list created. */
@@ -122,7 +133,8 @@ async function created(
   limit: number,
   offset: number,
 ): Promise<UnspentOutput[]> {
-  const sql = `SELECT ${COLUMNS} FROM (${createdAbove(filter)} LIMIT {limit:UInt64} OFFSET {offset:UInt64})`
+  const columns = `${COLUMNS}, block_tag AS tag, '' AS id`
+  const sql = `${createdAbove(filter, columns)} LIMIT {limit:UInt64} OFFSET {offset:UInt64}`
   return (await db.query<Row>(sql, { ...paramsOf(scriptHash, list), limit, offset })).map(toOutput)
 }
 
@@ -137,12 +149,12 @@ async function listed(
   if (limit <= 0) return []
   // An output that remains has moved up by at most as many places as outputs were spent.
   const params = { ...paramsOf(scriptHash, list), from: offset + 1, to: offset + limit + spent, limit }
-  const edge = `(SELECT (height_desc, txid, vout) FROM unspent_outputs WHERE ${OF_LIST} AND ordinal = {from:UInt64} LIMIT 1)`
+  const edge = `(SELECT (${LISTED_OUTPUT}) FROM unspent_outputs WHERE ${OF_LIST} AND ordinal = {from:UInt64} LIMIT 1)`
   const before = `SELECT uniqExact(${SPENT_OUTPUT}) AS gone ${spentAbove(filter)} AND (${SPENT_OUTPUT}) < ${edge}`
   const skipped = spent === 0 ? 0 : Number((await db.query<{ gone: string }>(before, params))[0]?.gone ?? 0)
-  const sql = `SELECT ${COLUMNS} FROM (SELECT ordinal, height_desc, txid, vout, value AS worth, is_coinbase FROM unspent_outputs
+  const sql = `SELECT ${COLUMNS}, 0 AS tag, lower(hex(txid)) AS id FROM (SELECT ordinal, height_desc, txid, vout, tx_index, value FROM unspent_outputs
       WHERE ${OF_LIST} AND ordinal BETWEEN {from:UInt64} AND {to:UInt64} ORDER BY ordinal LIMIT 1 BY ordinal)
-    WHERE (height_desc, txid, vout) NOT IN (SELECT ${SPENT_OUTPUT} ${spentAbove(filter)})
+    WHERE (${LISTED_OUTPUT}) NOT IN (SELECT ${SPENT_OUTPUT} ${spentAbove(filter)})
     ORDER BY ordinal LIMIT {limit:UInt64} OFFSET {skipped:UInt64}`
   return (await db.query<Row>(sql, { ...params, skipped })).map(toOutput)
 }
@@ -172,12 +184,14 @@ export async function buildList(
   const tag = blockTag(at.hash)
   const name = `unhex('${scriptHash}') AS script, ${String(at.height)} AS made_height, ${String(tag)} AS made_tag`
   await db.command(
-    `INSERT INTO unspent_outputs (script_hash, at_height, at_tag, ordinal, height_desc, txid, vout, value, is_coinbase)
-     SELECT ${name}, row_number() OVER (ORDER BY height_desc, txid, vout) AS number, height_desc, txid, vout, worth, is_coinbase FROM (
-       SELECT height_desc, txid, vout, value AS worth, is_coinbase FROM unspent_outputs WHERE ${OF_LIST}
-         AND (height_desc, txid, vout) NOT IN (SELECT ${SPENT_OUTPUT} ${spentAbove(filter)})
+    `INSERT INTO unspent_outputs (script_hash, at_height, at_tag, ordinal, height_desc, txid, vout, tx_index, value)
+     SELECT ${name}, row_number() OVER (ORDER BY height_desc, txid, vout) AS number, height_desc, txid, vout, tx_index, worth FROM (
+       SELECT height_desc, txid, vout, tx_index, value AS worth FROM unspent_outputs WHERE ${OF_LIST}
+         AND (${LISTED_OUTPUT}) NOT IN (SELECT ${SPENT_OUTPUT} ${spentAbove(filter)})
        LIMIT 1 BY height_desc, txid, vout
-       UNION ALL ${createdAbove(filter)}
+       UNION ALL SELECT height_desc, txid, vout, tx_index, worth
+         FROM (${createdAbove(filter, `height_desc, vout, tx_index, value AS worth, (${PLACE}) AS place`)}) AS made
+         INNER JOIN (${txidsAt(createdAbove(filter, PLACE))}) AS named USING place
      )`,
     paramsOf(scriptHash, base),
   )

@@ -28,6 +28,7 @@ const VALUES: { readonly [K in keyof ColumnTypes]: ColumnTypes[K] } = {
   text: "it's",
   u16s: [0, 65_535],
   hash20: 'cd'.repeat(20),
+  hash16: 'a5'.repeat(16),
   hash8: '0e'.repeat(8),
   hash5: '05'.repeat(5),
   hash: 'ab'.repeat(32),

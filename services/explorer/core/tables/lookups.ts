@@ -6,7 +6,7 @@ import {
   BLOCK_COLUMNS,
   BLOCK_TXS,
   REPLACED_WITNESSES,
-  SCRIPT_OUTPUTS,
+  SCRIPT_OUTPUT_COLUMNS,
   SCRIPT_TX_COLUMNS,
   SCRIPTS,
   SPENDS,
@@ -15,7 +15,7 @@ import {
   UNSPENT_LIST_COLUMNS,
 } from '../../../../pipelines/tables/schema.js'
 import type { Columns } from '../../../../pipelines/tables/rowbinary.js'
-import { type SelectedRow, Selection } from '../../../../pipelines/tables/selection.js'
+import { pointSettings, type SelectedRow, Selection } from '../../../../pipelines/tables/selection.js'
 import { FENCE } from '../../../../pipelines/tables/writers.js'
 import { BLOCK, heightsOf } from './blocks.js'
 import type { GatherOptions } from './gather.js'
@@ -44,12 +44,12 @@ export type TxLocation = SelectedRow<typeof TX_LOCATIONS.columns>
 export type BlockTx = SelectedRow<typeof BLOCK_TXS.columns>
 /** The witness of a transaction in a block of one of several branches. */
 export type ReplacedWitness = SelectedRow<typeof REPLACED_WITNESSES.columns>
-/** An output and the input that spends it, in the block of the spending transaction. */
-export type Spend = SelectedRow<typeof SPENDS.columns>
+/** An output and the input that spends it, in the block of the spending transaction. Its txid is undefined until it was looked up. */
+export type Spend = SelectedRow<typeof SPENDS.columns> & { readonly txid?: string }
 /** A transaction of a script, with the script's totals after it. Amounts in base units. */
 export type ScriptRow = SelectedRow<typeof SCRIPT_TX_COLUMNS>
 /** The creation or the spend of an output of a script. */
-export type OutputRow = SelectedRow<typeof SCRIPT_OUTPUTS.columns>
+export type OutputRow = SelectedRow<typeof SCRIPT_OUTPUT_COLUMNS>
 /** The name of a list of the unspent outputs of a script, and its size. */
 export type ListRow = SelectedRow<typeof UNSPENT_LIST_COLUMNS>
 
@@ -103,7 +103,7 @@ const SCRIPT_DIGEST = new Selection(
   { script_hash: SCRIPTS.columns.script_hash, sha256: 'hash' },
   { sha256: 'SHA256(script)' },
 )
-const OUTPUT = new Selection(SCRIPT_OUTPUTS.columns)
+const OUTPUT = new Selection(SCRIPT_OUTPUT_COLUMNS)
 const LIST = new Selection(UNSPENT_LIST_COLUMNS)
 
 /** The number of last rows of a script that are read first. More of them may belong to other branches after a reorganisation. */
@@ -281,10 +281,16 @@ export const LOOKUPS = {
   locations: lookup(
     groupsOf(LOCATION, `FROM tx_locations WHERE txid_prefix IN ${KEYS8}`, ({ txidPrefix }) => txidPrefix),
   ),
-  blockTxs: lookup(async (db, keys) => {
-    const rows = await BLOCK_TX.bytes(db, `FROM block_txs WHERE ${blockTxsFilter(keys)}`)
-    return new Map(rows.map((row) => [blockTxKey(row), row]))
-  }),
+  blockTxs: lookup(
+    async (db, keys) => {
+      const rows = await BLOCK_TX.bytes(
+        db,
+        `FROM block_txs WHERE ${blockTxsFilter(keys)}${pointSettings(keys.length)}`,
+      )
+      return new Map(rows.map((row) => [blockTxKey(row), row]))
+    },
+    { maxKeys: 1_000 },
+  ),
   witnesses: lookup(groupsOf(WITNESS, `FROM replaced_witnesses WHERE txid IN ${KEYS}`, (row) => row.txid)),
   spends: lookup(spendsOf(`LIMIT ${String(MAX_SHARED_SPENDS + 1)} BY prev_txid`)),
   largeSpends: lookup(spendsOf(''), LARGE),
@@ -340,7 +346,10 @@ export interface NearLookups {
   of(name: LookupName): ((key: string) => unknown) | undefined
 }
 
-/** The lookups whose rows lead to keys of another lookup. Lookups of locations lead back to `blockTxs`, but are rare. */
+/**
+ * The lookups whose rows lead to keys of another lookup, without cycles: those of locations, spends and outputs lead back to
+ * `blockTxs`, too, in a later round.
+ */
 export const LEADS: Readonly<Partial<Record<LookupName, readonly LookupName[]>>> = {
   blocks: ['heights'],
   scriptEnds: ['scripts'],

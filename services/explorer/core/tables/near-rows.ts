@@ -110,14 +110,15 @@ export class NearRows implements NearLookups {
       return undefined
     const found: Spend[] = []
     for (const each of places)
-      for (const { vout, txid, vin, block } of this.store.spends(each, MAX_SHARED_SPENDS + 1))
+      for (const { vout, txid, txIndex, vin, block } of this.store.spends(each, MAX_SHARED_SPENDS + 1))
         found.push({
           prevTxid: prefix,
           prevVout: vout,
           height: block.height,
           blockTag: block.tag,
-          txid,
+          txIndex,
           vin,
+          txid,
         })
     if (found.length > MAX_SHARED_SPENDS) return undefined
     return places.length > 1 ? distinct(found) : found
@@ -196,8 +197,8 @@ const ROWS: readonly LookupName[] = ['txs', 'bodies', 'confirmations']
 function distinct(spends: readonly Spend[]): Spend[] {
   const byKey = new Map<string, Spend>()
   for (const spend of spends) {
-    const { prevVout, height, blockTag, vin } = spend
-    byKey.set([prevVout, height, blockTag, spend.txid, vin].join(' '), spend)
+    const { prevVout, height, blockTag, txIndex, vin } = spend
+    byKey.set([prevVout, height, blockTag, txIndex, vin].join(' '), spend)
   }
   return [...byKey.values()]
 }

@@ -23,6 +23,8 @@ const TXID = new Selection({ txid: BLOCK_TXS.columns.txid })
 
 /** The number of blocks whose txids one query reads. */
 const BLOCKS_AT_ONCE = 200
+/** The number of places whose transactions are in memory at once. */
+const PLACES_AT_ONCE = 5_000
 /** The number of blocks of which all columns are read at once. */
 const FEW_BLOCKS = 10
 
@@ -192,6 +194,36 @@ export async function spendsIn(
   const others = isLast ? [] : await locate(tables, blocks, [at.txid])
   const next = Math.min(...others.map(({ height }) => height).filter((height) => height > at.height))
   return visible.filter(({ height }) => height >= at.height && height < next)
+}
+
+/** A row that names a transaction by its place in a block, and whose txid may be known. */
+interface Placed extends Pick<BlockTx, 'height' | 'blockTag' | 'txIndex'> {
+  readonly txid?: string | undefined
+}
+
+/** A row with the txid of the transaction that it names. */
+export type Named<Row extends Placed> = Row & { readonly txid: string }
+
+/** Returns rows with txids. One lookup for some thousands that are not known. @throws Error if a block lacks a transaction. */
+export async function withTxids<Row extends Placed>(
+  tables: Pick<Tables, 'blockTxs'>,
+  rows: readonly Row[],
+): Promise<Named<Row>[]> {
+  const named: Named<Row>[] = []
+  for (let from = 0; from < rows.length; from += PLACES_AT_ONCE) {
+    const some = rows.slice(from, from + PLACES_AT_ONCE)
+    const keys = some.flatMap((row) => (row.txid === undefined ? blockTxKey(row) : []))
+    const found = keys.length === 0 ? undefined : await tables.blockTxs.getAll(keys)
+    for (const row of some) {
+      const txid = row.txid ?? found?.get(blockTxKey(row))?.txid
+      if (txid === undefined)
+        throw new Error(
+          `table block_txs lacks transaction ${String(row.txIndex)} of block ${String(row.height)}`,
+        )
+      named.push({ ...row, txid })
+    }
+  }
+  return named
 }
 
 /** Calls a function with the bodies of transactions by their txids, large bodies one after another; missing bodies are left out. */

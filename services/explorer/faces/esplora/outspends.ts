@@ -14,6 +14,7 @@ import {
   spendsIn,
   transactionByTxid,
   finalHeightOf,
+  withTxids,
 } from '../../core/tables/transactions.js'
 import { hashIn, numberIn, text } from './arguments.js'
 import { statusAt } from './transaction-rows.js'
@@ -51,11 +52,14 @@ async function spendsOf(txid: string, context: ReadContext): Promise<readonly st
   validity.finalFrom(match.unconfirmed === undefined ? finalHeightOf(match.row) : NEVER)
   const rows =
     match.unconfirmed === undefined
-      ? await spendsIn(
+      ? await withTxids(
           tables,
-          chain.blocks,
-          match.row,
-          await allSpends(tables, txid, await tables.spends.get(outputPrefix(txid))),
+          await spendsIn(
+            tables,
+            chain.blocks,
+            match.row,
+            await allSpends(tables, txid, await tables.spends.get(outputPrefix(txid))),
+          ),
         )
       : []
   const confirmed = new Map(rows.map((spend) => [spend.prevVout, spend]))
@@ -110,7 +114,10 @@ export async function spendOf(
   const row = found.get(txid)
   if (row !== undefined) {
     const rows = await spendsIn(tables, chain.blocks, row, await allSpends(tables, txid, first))
-    const spend = rows.find(({ prevVout }) => prevVout === vout)
+    const [spend] = await withTxids(
+      tables,
+      rows.filter(({ prevVout }) => prevVout === vout),
+    )
     if (spend !== undefined) {
       validity.finalFrom(Math.max(finalHeightOf(row), spend.height))
       return {

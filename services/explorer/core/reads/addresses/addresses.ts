@@ -133,14 +133,14 @@ export const addressUtxos = declareRead({
     if (script === undefined && total > 0)
       throw new Error(`table scripts lacks script ${requested.scriptHash}`)
     const unspent = { spent_txid: null, spent_vin: null }
-    const items = outputs.map(({ txid, vout, height, value, isCoinbase }) => ({
+    const items = outputs.map(({ txid, vout, height, txIndex, value }) => ({
       txid,
       vout,
       block_height: height,
       value,
       ...scriptFields(context, { script: script as Buffer, network }),
       ...unspent,
-      is_coinbase: isCoinbase,
+      is_coinbase: txIndex === 0,
     }))
     return { items, total, limit, offset }
   },

@@ -12,11 +12,13 @@ import { heightDesc } from '../../../../../pipelines/tables/schema.js'
 import type { ShownTx } from '../../mempool/shown-tx.js'
 import type { CanonicalBlocks } from '../../tables/canonical-blocks.js'
 import { MAX_OUTPUT_ROWS, type OutputRow } from '../../tables/lookups.js'
-import { confirmationsByTxid } from '../../tables/transactions.js'
+import { confirmationsByTxid, type Named, withTxids } from '../../tables/transactions.js'
 import { AnswerTooLarge } from '../answer-size.js'
 import type { ReadContext } from '../read.js'
 import { lastOfScript, type NamedScript } from '../script.js'
 
+/** About the bytes of an output whose txid is looked up. */
+const BYTES = 400
 /** The maximum number of spends that are read to find the unspent outputs as of a block before any list of them. */
 const MAX_PAST_SPENDS = 200_000
 
@@ -25,8 +27,11 @@ interface Window {
   readonly offset: number
 }
 
-/** An unspent output; its height is null if it is unconfirmed. */
-type Unspent = Omit<UnspentOutput, 'height'> & { readonly height: number | null }
+/** An unspent output; height and index of its transaction in the block are null if it is unconfirmed. */
+type Unspent = Pick<Named<UnspentOutput>, 'txid' | 'vout' | 'value'> & {
+  readonly height: number | null
+  readonly txIndex: number | null
+}
 
 /** A window of a list, and the length of the list. */
 export interface UnspentWindow {
@@ -70,16 +75,17 @@ async function stateOf({ chain, tables }: ReadContext, scriptHash: string): Prom
 }
 
 async function readWindow(
-  { chain: { view, blocks, height, present }, tables }: ReadContext,
+  { chain: { view, blocks, height, present }, tables, size }: ReadContext,
   scriptHash: string,
   { limit, offset }: Window,
   { total, txCount, spentCount, list }: ScriptState,
-): Promise<UnspentOutput[]> {
+): Promise<Named<UnspentOutput>[]> {
   if (limit <= 0 || offset >= total) return []
   // A script with many changes has a list, unless it was not built yet.
   if (list === undefined && txCount <= MAX_OUTPUT_ROWS) {
     const rows = (await tables.outputs.get(scriptHash)) ?? []
-    if (rows.length <= MAX_OUTPUT_ROWS) return unspentOf(rows, blocks).slice(offset, offset + limit)
+    if (rows.length <= MAX_OUTPUT_ROWS)
+      return withTxids(tables, unspentOf(rows, blocks).slice(offset, offset + limit))
   }
   if (list === undefined && present !== undefined && spentCount > MAX_PAST_SPENDS)
     throw new AnswerTooLarge(
@@ -88,26 +94,34 @@ async function readWindow(
   // By the key of the table too, so that nothing above a past tip is read.
   const filter = `height_desc >= ${String(heightDesc(height))} AND ${view?.tagFilter() ?? '0'}`
   const of = { scriptHash, filter }
-  return unspentPage(tables, of, list ?? NO_LIST, { limit, offset, total })
+  const page = await unspentPage(tables, of, list ?? NO_LIST, { limit, offset, total })
+  await size.reserve(BYTES * page.length)
+  return withTxids(tables, page)
 }
 
 /** Returns the unspent outputs in the order of the list. @param rows all of a script, of all branches; one may be there twice. */
 function unspentOf(rows: readonly OutputRow[], blocks: CanonicalBlocks): UnspentOutput[] {
-  const unspent = new Map<string, UnspentOutput>()
+  const unspent = new Map<string, OutputRow>()
   const visible = rows.filter(({ height, blockTag }) => blocks.has(height, blockTag))
-  const keyOf = ({ outputHeight, txid, vout }: OutputRow): string =>
-    `${String(outputHeight)} ${outpointOf(txid, vout)}`
-  for (const row of visible)
-    if (!row.spent)
-      unspent.set(keyOf(row), {
-        txid: row.txid,
-        vout: row.vout,
-        height: row.outputHeight,
-        value: row.value.toString(),
-        isCoinbase: row.isCoinbase,
-      })
+  const keyOf = ({ outputHeight, txidPrefix, vout }: OutputRow): string =>
+    `${String(outputHeight)} ${outpointOf(txidPrefix, vout)}`
+  for (const row of visible) if (!row.spent) unspent.set(keyOf(row), row)
   for (const row of visible) if (row.spent) unspent.delete(keyOf(row))
-  return [...unspent.values()].sort(compare)
+  // With as much of the txids as the rows have.
+  const placed = [...unspent.values()].map((row) => ({
+    row,
+    txid: row.txidPrefix,
+    vout: row.vout,
+    height: row.height,
+  }))
+  return placed.sort(compare).map(({ row: { vout, height, blockTag, txIndex, value } }) => ({
+    txid: undefined,
+    vout,
+    height,
+    blockTag,
+    txIndex,
+    value: value.toString(),
+  }))
 }
 
 /**
@@ -156,12 +170,12 @@ function outpointsOfScript({ outpoints, coins }: ShownTx, scriptHash: string): s
 function outputsOfScript({ raw, txid }: ShownTx, scriptHash: string): Unspent[] {
   return readTx(new ByteReader(raw)).outputs.flatMap(({ value, script }, vout) =>
     hashOf(script) === scriptHash
-      ? [{ txid, vout, height: null, value: value.toString(), isCoinbase: false }]
+      ? [{ txid, vout, height: null, txIndex: null, value: value.toString() }]
       : [],
   )
 }
 
-type Position = Pick<UnspentOutput, 'txid' | 'vout' | 'height'>
+type Position = Pick<Named<UnspentOutput>, 'txid' | 'vout' | 'height'>
 
 /** Compares the places of two outputs in the list. */
 function compare(one: Position, other: Position): number {

@@ -3,9 +3,9 @@ import { SHOWN_HEADS } from '../../../../../pipelines/tables/writers.js'
 import { blockTag, type BlockId } from '../../../../../pipelines/chain/block.js'
 import { outpointOf } from '../../../../../pipelines/chain/prevout.js'
 import { parseBody, type TxInput } from '../../../../../pipelines/chain/transaction.js'
-import type { BlockTx } from '../../tables/lookups.js'
+import type { BlockTx, Spend } from '../../tables/lookups.js'
 import { blockKey, outputPrefix } from '../../tables/point-keys.js'
-import { allSpends, blockTxsOf, confirmationsByTxid, eachBody } from '../../tables/transactions.js'
+import { allSpends, blockTxsOf, confirmationsByTxid, eachBody, withTxids } from '../../tables/transactions.js'
 import { limit, page } from '../arguments.js'
 import { declareRead, NEVER, networkIn, NotFound, type ReadContext } from '../read.js'
 import { paged } from '../lists.js'
@@ -213,14 +213,24 @@ export async function lostInputsOf(
     tables.spends.getAll(parents.map(outputPrefix)),
     confirmationsByTxid(tables, chain.blocks, parents),
   ])
+  const onChain: Spend[] = []
+  for (const { prevTxid, prevVout: vout } of txs.flatMap(({ inputs }) => inputs)) {
+    const all = await allSpends(tables, prevTxid, spends.get(outputPrefix(prevTxid)))
+    const visible = all.find((each) => each.prevVout === vout && chain.blocks.has(each.height, each.blockTag))
+    if (visible !== undefined) onChain.push(visible)
+  }
+  const spenders = new Map(
+    (await withTxids(tables, onChain)).map(({ prevTxid, prevVout, txid }) => [
+      outpointOf(prevTxid, prevVout),
+      txid,
+    ]),
+  )
   const lost = new Map<string, LostInput[]>()
   for (const { txid, inputs } of txs)
     for (const { prevTxid, prevVout: vout } of inputs) {
-      const all = await allSpends(tables, prevTxid, spends.get(outputPrefix(prevTxid)))
-      const onChain = all.find(
-        (each) => each.prevVout === vout && chain.blocks.has(each.height, each.blockTag),
-      )
-      const spender = (onChain ?? mempool.spenderOf(outpointOf(prevTxid, vout)))?.txid
+      const spender =
+        spenders.get(outpointOf(outputPrefix(prevTxid), vout)) ??
+        mempool.spenderOf(outpointOf(prevTxid, vout))?.txid
       const isThere = confirmed.has(prevTxid) || mempool.get(prevTxid) !== undefined
       if (spender === undefined && isThere) continue
       lost.set(txid, [...(lost.get(txid) ?? []), { txid: prevTxid, vout, spender }])

@@ -13,6 +13,7 @@ import {
   NO_WITNESS,
   confirmationsByTxid,
   spendsIn,
+  withTxids,
   transactionByTxid,
   finalHeightOf,
 } from '../../tables/transactions.js'
@@ -129,7 +130,8 @@ export const transactionOutspends = declareRead({
         ? await allSpends(tables, txid, await tables.spends.get(outputPrefix(txid)))
         : []
     const own = match.unconfirmed === undefined ? await spendsIn(tables, chain.blocks, match.row, rows) : []
-    const confirmed = new Map(own.map((spend) => [spend.prevVout, spend]))
+    const named = await withTxids(tables, own)
+    const confirmed = new Map(named.map((spend) => [spend.prevVout, spend]))
     const spenders = spendersOf(mempool, tx)
     const items = outputs.map(({ script }, vout): Outspend => {
       const spend = confirmed.get(vout)

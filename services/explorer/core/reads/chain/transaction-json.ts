@@ -94,7 +94,9 @@ const NO_TXID = '00'.repeat(32)
 const NO_VOUT = 0xffff_ffff
 const ALL: Range = { from: 0, count: Number.POSITIVE_INFINITY }
 
-const isWithin = ({ from, count }: Range, index: number): boolean => index >= from && index < from + count
+/** Returns whether an input or output is in a range that an answer shows. */
+export const isWithin = ({ from, count }: Range, index: number): boolean =>
+  index >= from && index < from + count
 
 /** Writes the bytes of scripts and witnesses, and names the fields that were left out. */
 class Bytes {

@@ -4,9 +4,10 @@ import { readTx } from '../../../../../pipelines/chain/transaction.js'
 import { departureOf } from '../../mempool/departure.js'
 import { feeRatesOf, type ShownTx } from '../../mempool/shown-tx.js'
 import { outputPrefix } from '../../tables/point-keys.js'
-import type { BlockTx, Spend, StoredBody } from '../../tables/lookups.js'
+import { type BlockTx, MAX_SHARED_SPENDS, type Spend, type StoredBody } from '../../tables/lookups.js'
 import {
   allSpends,
+  type Named,
   NO_WITNESS,
   spendsIn,
   storedOf,
@@ -14,11 +15,12 @@ import {
   transactionByTxid,
   type TxRow,
   finalHeightOf,
+  withTxids,
 } from '../../tables/transactions.js'
 import { NotFound, type ReadContext, type TxDetail } from '../read.js'
 import type { Transaction } from '../shapes.js'
 import { WrittenAnswer } from '../written-answer.js'
-import { transactionJson, type TransactionSource } from './transaction-json.js'
+import { isWithin, transactionJson, type TransactionSource } from './transaction-json.js'
 
 type Sources = Pick<ReadContext, 'chain' | 'tables' | 'validity' | 'size' | 'detail'>
 
@@ -63,16 +65,32 @@ export async function transactionsAt(
       : tables.spends.getAll(located.map(({ txid }) => outputPrefix(txid))),
   ])
   await size.reserve(Math.max(0, sizeOf([...stored.values()], isWitnessed, detail) - usual))
+  const first = (at: BlockTx): readonly Spend[] => spends.get(outputPrefix(at.txid)) ?? []
+  const shownOf = async (at: BlockTx): Promise<readonly Named<Spend>[]> => {
+    const all = await allSpends(tables, at.txid, first(at))
+    return shownSpends(await spendsIn(tables, context.chain.blocks, at, all, stored.get(at.txid)), context)
+  }
+  // In one lookup; those of transactions with many of them one after another.
+  const few = located.filter((at) => first(at).length <= MAX_SHARED_SPENDS)
+  const shown = new Map(await Promise.all(few.map(async (at) => [at, await shownOf(at)] as const)))
   const items: string[] = []
   for (const at of located) {
     const row = await transactionAt(tables, at, stored, isWitnessed ? size.takes : NO_WITNESS)
-    const all = await allSpends(tables, at.txid, spends.get(outputPrefix(at.txid)))
-    const own = await spendsIn(tables, context.chain.blocks, at, all, stored.get(at.txid))
+    const own = shown.get(at) ?? (await shownOf(at))
     const json = confirmed(row, own, context, { full, block, takes: size.takes })
     size.add(json.length)
     items.push(json)
   }
   return items
+}
+
+/** Returns the spends of the outputs that an answer shows, with their txids. */
+function shownSpends(
+  spends: readonly Spend[],
+  { tables, detail }: Pick<Sources, 'tables' | 'detail'>,
+): Promise<readonly Named<Spend>[]> {
+  const range = detail?.outputs
+  return withTxids(tables, range ? spends.filter(({ prevVout }) => isWithin(range, prevVout)) : spends)
 }
 
 /** Returns about how many characters the JSON of transactions has. */
@@ -122,7 +140,7 @@ async function transactionById(txid: string, context: Sources): Promise<string |
   ])
   if (row === undefined) return undefined
   const all = await allSpends(tables, txid, spends)
-  const own = await spendsIn(tables, chain.blocks, row, all)
+  const own = await shownSpends(await spendsIn(tables, chain.blocks, row, all), context)
   const json = confirmed(row, own, context, { full: true, takes: detail && size.takes })
   context.validity.finalFrom(finalHeightOf(row))
   size.add(json.length)
@@ -131,7 +149,7 @@ async function transactionById(txid: string, context: Sources): Promise<string |
 
 function confirmed(
   row: TxRow,
-  spends: readonly Spend[],
+  spends: readonly Named<Spend>[],
   { chain: { network, blocks }, validity, detail }: Pick<Sources, 'chain' | 'validity' | 'detail'>,
   { full, takes, block = { hash: blocks.hashAt(row.height), time: blocks.timeAt(row.height) } }: Writing,
 ): string {

@@ -18,6 +18,7 @@ import {
   finalHeightOf,
   NO_WITNESS,
   spendsIn,
+  withTxids,
   transactionByTxid,
   type TxRow,
 } from '../../tables/transactions.js'
@@ -207,12 +208,10 @@ async function clusterInBlock(
         }),
       ),
     ])
+    const inBlock = await withTxids(tables, spends.flat().filter(isInBlock))
     const neighbours = new Set([
       ...parents.filter((txid) => isInBlock(confirmed.get(txid))),
-      ...spends
-        .flat()
-        .filter(isInBlock)
-        .map(({ txid }) => txid),
+      ...inBlock.map(({ txid }) => txid),
     ])
     const next = [...neighbours].filter((txid) => !known.has(txid))
     for (const txid of next) known.add(txid)

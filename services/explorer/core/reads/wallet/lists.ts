@@ -123,13 +123,13 @@ export async function unspentOf(
       const window = { limit: Number.MAX_SAFE_INTEGER, offset: 0 }
       const { type, branch, index, address } = each
       const unspent = await unspentWithMempool(context, each, window)
-      return unspent.outputs.map(({ txid, vout, height, value, isCoinbase }) => {
+      return unspent.outputs.map(({ txid, vout, height, txIndex, value }) => {
         return {
           txid,
           vout,
           block_height: height,
           value,
-          is_coinbase: isCoinbase,
+          is_coinbase: txIndex === 0,
           type,
           branch,
           index,

@@ -3,7 +3,6 @@ import type { ShownTx } from '../../../core/mempool/shown-tx.js'
 import { declareRead, type ReadContext } from '../../../core/reads/read.js'
 import { changeOf, keyOfScriptHash, lastOfScript } from '../../../core/reads/script.js'
 import { unspentWithMempool } from '../../../core/reads/addresses/unspent.js'
-import { confirmationsByTxid } from '../../../core/tables/transactions.js'
 import { WrittenAnswer } from '../../../core/reads/written-answer.js'
 import { text } from './arguments.js'
 import { CHARACTERS, confirmedOf } from './confirmed.js'
@@ -127,15 +126,10 @@ export const unspent = declareRead({
     const window = { limit: Number.MAX_SAFE_INTEGER, offset: 0 }
     const { outputs } = await unspentWithMempool(context, { scriptHash }, window)
     await context.size.reserve(CHARACTERS * outputs.length)
-    const indexes = await indexesOf(
-      outputs.flatMap(({ txid, height }) => (height === null ? [] : [{ txid, height }])),
-      context,
-    )
-    const indexOf = ({ txid }: { readonly txid: string }): number => indexes.get(txid) ?? 0
     const heightOf = (height: number | null): number => height ?? Number.POSITIVE_INFINITY
     const sorted = [...outputs].sort((one, other) =>
       one.height === other.height
-        ? indexOf(one) - indexOf(other) ||
+        ? (one.txIndex ?? 0) - (other.txIndex ?? 0) ||
           (one.txid === other.txid ? one.vout - other.vout : one.txid < other.txid ? -1 : 1)
         : heightOf(one.height) - heightOf(other.height),
     )
@@ -147,20 +141,3 @@ export const unspent = declareRead({
     )
   },
 })
-
-/** Returns the indexes of transactions in their blocks, of those that are not alone there. */
-async function indexesOf(
-  outputs: readonly { readonly txid: string; readonly height: number }[],
-  { tables, chain }: ReadContext,
-): Promise<ReadonlyMap<string, number>> {
-  const txids = new Map<number, Set<string>>()
-  for (const { txid, height } of outputs) {
-    const others = txids.get(height)
-    if (others === undefined) txids.set(height, new Set([txid]))
-    else others.add(txid)
-  }
-  const together = [...txids.values()].filter(({ size }) => size > 1).flatMap((each) => [...each])
-  if (together.length === 0) return new Map()
-  const confirmed = await confirmationsByTxid(tables, chain.blocks, together)
-  return new Map([...confirmed].map(([txid, { txIndex }]) => [txid, txIndex]))
-}

@@ -128,6 +128,7 @@ describe('rows of the transaction store', () => {
         prevVout: 0,
         height: 1,
         blockTag: blockTag(next.hash),
+        txIndex: 1,
         txid: spending.txid,
         vin: 0,
       },

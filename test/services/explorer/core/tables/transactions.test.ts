@@ -23,6 +23,7 @@ import {
   confirmationsByTxid,
   transactionByTxid,
   transactionsOf,
+  withTxids,
 } from '../../../../../services/explorer/core/tables/transactions.js'
 
 const HEIGHT = 1
@@ -309,5 +310,36 @@ describe('a transaction by its txid', () => {
     await expect(
       transactionsOf(written.tables, [{ ...at, txid: 'ab'.repeat(32), witnessTag: 0 }]),
     ).rejects.toThrow(/lacks transaction/)
+  })
+})
+
+describe('rows that name transactions by their places in blocks', () => {
+  const place = (txIndex: number, block = OURS) => ({ height: HEIGHT, blockTag: blockTag(block), txIndex })
+  const [first, second] = [txWith('one'), txWith('one', 1)]
+
+  it('have their txids after one lookup, in which rows that have them take no part', async () => {
+    const written = new Written()
+    written.write(OURS, [first, second])
+    written.write(OTHER, [second])
+    const known = { ...place(7), txid: 'ab'.repeat(32) }
+    const rows = await withTxids(written.tables, [place(1), known, place(0), place(0, OTHER), place(1)])
+    expect(rows.map(({ txid }) => txid)).toEqual([
+      second.txid,
+      known.txid,
+      first.txid,
+      second.txid,
+      second.txid,
+    ])
+    expect(written.read).toEqual(['block_txs'])
+    expect(await withTxids(written.tables, [known, known])).toEqual([known, known])
+    expect(written.read).toEqual(['block_txs'])
+  })
+
+  it('fail if a block lacks the transaction', async () => {
+    const written = new Written()
+    written.write(OURS, [first])
+    await expect(withTxids(written.tables, [place(0), place(1)])).rejects.toThrow(
+      /block_txs lacks transaction 1 of block 1/,
+    )
   })
 })
