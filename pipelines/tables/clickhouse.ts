@@ -73,6 +73,12 @@ const SILENT_MS = 5_000
 /** The size up to which the server keeps a response in memory before it sends it; it writes the rest to disk. */
 const RESPONSE_BYTES = String(8 * 2 ** 20)
 
+/** Settings of inserts of whole files: blocks of bounded size, and any number of partitions in each. */
+const IMPORT_SETTINGS = {
+  min_insert_block_size_bytes: String(64 * 2 ** 20),
+  max_partitions_per_insert_block: '0',
+} as const
+
 export interface DatabaseOptions {
   /** URLs of servers with the same data, comma-separated, the preferred server first; or of a single server. */
   readonly url: string
@@ -218,7 +224,7 @@ export class Database {
         ...(ended === undefined ? {} : { abort_signal: ended }),
       })
       for await (const chunk of stream) void chunk
-      const count = writtenRows(headers['x-clickhouse-summary'])
+      const count = countIn(headers['x-clickhouse-summary'], 'written_rows')
       // A distributed table counts rows of its own server twice.
       if (count !== undefined && count < rows.length) {
         throw new DatabaseUnavailable(
@@ -228,6 +234,58 @@ export class Database {
     }
     await this.#send(write, wasNotSent)
     this.#options.onInsert?.(table.name, rows.length, (performance.now() - beganAt) / 1000)
+  }
+
+  /**
+   * Returns the rows of a query as a file: in the format Native, compressed with zstd by the server, which has all of them before it
+   * sends the first.
+   * @returns the number of rows, and a stream that is to be read to its end.
+   * @throws DatabaseUnavailable, QueryRefused; the stream fails if the connection does.
+   */
+  async exportRows(sql: string): Promise<{ readonly rows: number; readonly stream: Readable }> {
+    const read: Request<{ rows: number; stream: Readable }> = async (client, ended) => {
+      const { stream, response_headers: headers } = await client.exec({
+        query: `${sql} FORMAT Native`,
+        http_headers: { 'accept-encoding': 'zstd' },
+        clickhouse_settings: {
+          wait_end_of_query: 1,
+          http_response_buffer_size: RESPONSE_BYTES,
+          enable_http_compression: 1,
+        },
+        ...(ended === undefined ? {} : { abort_signal: ended }),
+      })
+      const rows = countIn(headers['x-clickhouse-summary'], 'result_rows')
+      // Nothing is not compressed.
+      if (rows === 0 || (rows !== undefined && headers['content-encoding'] === 'zstd'))
+        return { rows, stream }
+      stream.destroy()
+      throw new DatabaseUnavailable(
+        'the server does not report the number of rows, or does not compress them',
+      )
+    }
+    return this.#send(read, () => true)
+  }
+
+  /**
+   * Inserts the rows of a file that `exportRows` made. Resolves when they are as durable as the settings of the table require.
+   * @param rows their number. @param into SQL of the insert, up to its format.
+   * @throws DatabaseUnavailable also if fewer rows were written; QueryRefused, also for a file that is damaged.
+   */
+  async importRows(into: string, rows: number, file: Readable): Promise<void> {
+    const write: Request<void> = async (client, ended) => {
+      const { stream, response_headers: headers } = await client.exec({
+        query: `${into} FORMAT Native`,
+        values: file,
+        http_headers: { 'content-encoding': 'zstd' },
+        clickhouse_settings: { wait_end_of_query: 1, ...IMPORT_SETTINGS },
+        ...(ended === undefined ? {} : { abort_signal: ended }),
+      })
+      for await (const chunk of stream) void chunk
+      const written = countIn(headers['x-clickhouse-summary'], 'written_rows')
+      if (written !== undefined && written < rows)
+        throw new DatabaseUnavailable(`${String(written)} of ${String(rows)} rows were written`)
+    }
+    await this.#send(write, () => false)
   }
 
   /**
@@ -395,10 +453,10 @@ function wasNotSent(error: unknown): boolean {
   return error instanceof DatabaseUnavailable && (error.cause as { code?: unknown }).code === 'ECONNREFUSED'
 }
 
-/** Returns the number of rows that a server reports as written, undefined if it reports none. */
-function writtenRows(summary: unknown): number | undefined {
+/** Returns a number of rows that a server reports in the summary of a query, undefined if it reports none. */
+function countIn(summary: unknown, name: 'written_rows' | 'result_rows'): number | undefined {
   if (typeof summary !== 'string') return undefined
-  const { written_rows: rows } = JSON.parse(summary) as { written_rows?: string }
+  const rows = (JSON.parse(summary) as Partial<Record<typeof name, string>>)[name]
   return rows === undefined ? undefined : Number(rows)
 }
 

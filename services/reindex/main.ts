@@ -15,7 +15,7 @@ import { openEventLog } from '../process/event-log.js'
 import { runCommand } from '../process/lifecycle.js'
 import { createLogger } from '../process/logger.js'
 import { Progress } from '../process/progress.js'
-import { useEngine } from './engine.js'
+import { useEngine } from '../process/used-engine.js'
 
 const USAGE = `npm run reindex [-- --again]
 Builds the index again from the whole log, with the tables of this version, in a second database. When both databases have the same

@@ -41,6 +41,7 @@ const PIPELINES: Readonly<Record<string, readonly string[]>> = {
   journal: ['chain', 'events', 'log', 'mempool', 'tables'],
   content: [],
   audit: ['chain', 'log', 'mempool', 'node', 'tables'],
+  snapshot: ['log', 'materialize', 'tables'],
   retrieval: ['content'],
 }
 

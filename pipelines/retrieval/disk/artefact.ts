@@ -5,7 +5,7 @@ import { coded } from '../../errors.js'
 import { ANALYSIS_VERSION } from '../words/analysis.js'
 import { CHUNKING_VERSION } from '../index/chunk.js'
 import { DIMENSIONS } from '../model/embedding-messages.js'
-import { checksumOf } from '../model/files.js'
+import { checksumOf } from '../../download.js'
 import { Neighbours } from '../meaning/neighbours.js'
 import type { EmbeddedChunks } from '../meaning/semantic.js'
 

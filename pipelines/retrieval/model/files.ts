@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { pipeline } from 'node:stream/promises'
+import { checksumOf } from '../../download.js'
 import { coded } from '../../errors.js'
 
 /** The files of a model: the network as ONNX, and the tokenizer as Hugging Face's tokenizer.json. */
@@ -27,13 +26,6 @@ export async function modelIn(folder: string): Promise<ModelFiles> {
   if (tokenizer === undefined) throw new ModelUnavailable(`${folder} has no tokenizer.json`)
   const sums = await Promise.all([onnx, tokenizer].map(checksumOf))
   return { onnx, tokenizer, checksum: createHash('sha256').update(sums.join('\n')).digest('hex') }
-}
-
-/** Returns the SHA-256 of a file's content, in hex. */
-export async function checksumOf(file: string): Promise<string> {
-  const hash = createHash('sha256')
-  await pipeline(createReadStream(file), hash)
-  return hash.digest('hex')
 }
 
 async function firstFile(files: readonly string[]): Promise<string | undefined> {

@@ -3,9 +3,8 @@ import { copyFile, mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { checksumOf, download, type Pinned } from '../../download.js'
 import type { Logger } from '../../logger.js'
-import { download, type Pinned } from './download.js'
-import { checksumOf } from './files.js'
 
 /** A way to fetch the two files of the model, under their own names, into a folder. */
 export interface Route {

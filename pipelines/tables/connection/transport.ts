@@ -17,6 +17,7 @@ interface Params {
   readonly values?: Readable
   readonly query_params?: Readonly<Record<string, unknown>>
   readonly clickhouse_settings?: object
+  readonly http_headers?: Readonly<Record<string, string>>
   readonly abort_signal?: AbortSignal
 }
 
@@ -45,6 +46,7 @@ export interface TransportOptions {
   readonly refusal: (text: string) => Error
 }
 
+const HEADERS = { 'user-agent': 'headwater' }
 const MAX_CONNECTIONS = 16
 /** The server closes idle connections after 10 s; a connection that is about to be closed must not be reused. */
 const IDLE_MS = 2_500
@@ -74,7 +76,6 @@ export class Transport {
       hostname: hostname.replaceAll(/[[\]]/g, ''),
       port,
       timeout: timeoutMs,
-      headers: { 'user-agent': 'headwater' },
       ...(login === ':' ? {} : { auth: login }),
     }
   }
@@ -101,7 +102,10 @@ export class Transport {
 
   async ping({ abort_signal: signal }: Pick<Params, 'abort_signal'>): Promise<PingResult> {
     try {
-      const stream = await this.#send({ path: '/ping' }, { body: '', signal, repeats: true })
+      const stream = await this.#send(
+        { path: '/ping', headers: HEADERS },
+        { body: '', signal, repeats: true },
+      )
       const text = await textOf(stream)
       if (stream.statusCode === 200) return { success: true }
       return { success: false, error: new Error(text) }
@@ -119,16 +123,16 @@ export class Transport {
 
   /** @throws the refusal of the server, or the error of the connection. */
   async #run(params: Params, reads: boolean): Promise<Response> {
-    const { values, query, abort_signal: signal } = params
+    const { values, query, http_headers: headers, abort_signal: signal } = params
     const path = `/?${this.#search(params, values === undefined ? {} : { query }).toString()}`
     const stream = await this.#send(
-      { path, method: 'POST' },
+      { path, method: 'POST', headers: { ...HEADERS, ...headers } },
       { body: values ?? query, signal, repeats: reads },
     )
-    const { headers, statusCode } = stream
-    if (statusCode !== 200 || headers['x-clickhouse-exception-code'] !== undefined)
+    const { headers: received, statusCode } = stream
+    if (statusCode !== 200 || received['x-clickhouse-exception-code'] !== undefined)
       throw this.#refusal(await textOf(stream))
-    return { stream, query_id: String(headers['x-clickhouse-query-id']), response_headers: headers }
+    return { stream, query_id: String(received['x-clickhouse-query-id']), response_headers: received }
   }
 
   #search(
@@ -144,7 +148,7 @@ export class Transport {
 
   /** @param repeats whether to send it once more if the server has closed the idle connection that was used. */
   #send(
-    to: Pick<RequestOptions, 'path' | 'method' | 'agent'>,
+    to: Pick<RequestOptions, 'path' | 'method' | 'headers' | 'agent'>,
     { body, signal, repeats }: Sending,
   ): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {

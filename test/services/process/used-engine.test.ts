@@ -5,7 +5,7 @@ import { pino } from 'pino'
 import { expect, it, onTestFinished } from 'vitest'
 import { loadConfig } from '../../../services/config.js'
 import { announceEndpoint } from '../../../services/process/discovery.js'
-import { useEngine } from '../../../services/reindex/engine.js'
+import { useEngine } from '../../../services/process/used-engine.js'
 
 const logger = pino({ level: 'silent' })
 

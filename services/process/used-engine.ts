@@ -1,13 +1,13 @@
-import { access } from 'node:fs/promises'
+import { access, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { StartRefused } from '../../pipelines/errors.js'
 import type { Logger } from '../../pipelines/logger.js'
 import { CannotReplay } from '../../pipelines/materialize/rebuild/replay.js'
 import { childEnvironment, type Config } from '../config.js'
-import { engineUrl, presentEngineUrl } from '../process/discovery.js'
-import { launchScript, Supervised } from '../process/supervised.js'
-import { isSupervised } from '../process/only-one.js'
+import { engineUrl, presentEngineUrl } from './discovery.js'
+import { launchScript, Supervised } from './supervised.js'
+import { isSupervised } from './only-one.js'
 
 const STOP_DEADLINE_MS = 30_000
 /** Longer than the longest pause of `npm start` before it restarts its engine. */
@@ -22,12 +22,14 @@ export interface UsedEngine {
 /**
  * Returns the ClickHouse server of the configuration. If none runs on the data directory, starts the embedded engine as a child process,
  * which stops when this process exits in any way.
+ * @param isNew true if no supervisor runs, and the data of an engine is to be created if there is none.
  * @throws CannotReplay if there is no data of an engine; StartRefused if the engine cannot run.
  */
-export async function useEngine(config: Config, logger: Logger): Promise<UsedEngine> {
-  const present = (await presentEngineUrl(config)) ?? (await restartedEngineUrl(config))
+export async function useEngine(config: Config, logger: Logger, isNew = false): Promise<UsedEngine> {
+  const present = (await presentEngineUrl(config)) ?? (isNew ? undefined : await restartedEngineUrl(config))
   if (present !== undefined) return { url: present, release: () => Promise.resolve() }
   const folder = join(config.dataDir, 'engine')
+  if (isNew) await mkdir(folder, { recursive: true })
   await access(folder).catch(() => {
     throw new CannotReplay(`there is no index in ${folder}: set DATA_DIR, or CLICKHOUSE_URL`)
   })

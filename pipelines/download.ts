@@ -1,9 +1,13 @@
-import { createWriteStream } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { createReadStream, createWriteStream } from 'node:fs'
 import { rename, rm, stat } from 'node:fs/promises'
 import type { ReadableStream } from 'node:stream/web'
 import { Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { checksumOf } from './files.js'
+import { coded } from './errors.js'
+
+/** Thrown if a server does not have the file, or has another content: a retry does not help. */
+export class WrongContent extends coded('HW_FILE_DAMAGED') {}
 
 /** The expected size and content of a file. */
 export interface Pinned {
@@ -16,6 +20,8 @@ export interface DownloadOptions extends Pinned {
   readonly signal: AbortSignal
   /** Called with the number of bytes received so far, including bytes of earlier attempts. */
   readonly onProgress?: (bytes: number) => void
+  /** Additional headers of the request. */
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** The time without data after which a download fails. */
@@ -24,7 +30,7 @@ const SILENT_MS = 30_000
 /**
  * Downloads a file over HTTP. It resumes an earlier attempt (`file.part`) if the server supports that. The file appears only when
  * its checksum is correct.
- * @throws Error with the reason; the bytes received so far are kept, unless their checksum is wrong.
+ * @throws WrongContent; Error with the reason. The bytes received so far are kept, unless their checksum is wrong.
  */
 export async function download(url: string, file: string, options: DownloadOptions): Promise<void> {
   const part = `${file}.part`
@@ -33,7 +39,7 @@ export async function download(url: string, file: string, options: DownloadOptio
   const sum = await checksumOf(part)
   if (sum !== options.sha256) {
     await rm(part, { force: true })
-    throw new Error(`${url} has the checksum ${sum}, not ${options.sha256}`)
+    throw new WrongContent(`${url} has the checksum ${sum}, not ${options.sha256}`)
   }
   await rename(part, file)
 }
@@ -48,8 +54,9 @@ async function fetchRest(url: string, part: string, have: number, options: Downl
   try {
     const response = await fetch(url, {
       signal,
-      headers: have > 0 ? { range: `bytes=${String(have)}-` } : {},
+      headers: { ...options.headers, ...(have > 0 ? { range: `bytes=${String(have)}-` } : {}) },
     })
+    if (response.status === 404 || response.status === 410) throw new WrongContent(`${url} does not exist`)
     if (!response.ok || response.body === null) throw new Error(`${url} answered ${String(response.status)}`)
     const resumed = response.status === 206
     let bytes = resumed ? have : 0
@@ -60,7 +67,9 @@ async function fetchRest(url: string, part: string, have: number, options: Downl
         options.onProgress?.(bytes)
         // More bytes than the file has: it is another file.
         done(
-          bytes > options.bytes ? new Error(`${url} is longer than ${String(options.bytes)} bytes`) : null,
+          bytes > options.bytes
+            ? new WrongContent(`${url} is longer than ${String(options.bytes)} bytes`)
+            : null,
           chunk,
         )
       },
@@ -75,6 +84,13 @@ async function fetchRest(url: string, part: string, have: number, options: Downl
   } finally {
     clearTimeout(timer)
   }
+}
+
+/** Returns the SHA-256 of a file's content, in hex. */
+export async function checksumOf(file: string): Promise<string> {
+  const hash = createHash('sha256')
+  await pipeline(createReadStream(file), hash)
+  return hash.digest('hex')
 }
 
 async function sizeOf(file: string): Promise<number> {

@@ -6,14 +6,9 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { download } from '../../../../pipelines/retrieval/model/download.js'
-import { until } from '../../../harness/until.js'
-import {
-  fetchedModel,
-  fetchFiles,
-  fetchModel,
-  type Route,
-} from '../../../../pipelines/retrieval/model/routes.js'
+import { download } from '../../pipelines/download.js'
+import { until } from '../harness/until.js'
+import { fetchedModel, fetchFiles, fetchModel, type Route } from '../../pipelines/retrieval/model/routes.js'
 
 const CONTENT = Buffer.from(Array.from({ length: 300_000 }, (_, at) => (at * 7919) % 256))
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
