@@ -66,6 +66,7 @@ async function pageOf(commands: Commands | undefined, args: { hex?: string; act?
     projections: new Projections(),
     tables: {
       bodies: { getAll: () => Promise.resolve(new Map()) },
+      unspent: () => Promise.resolve(new Map()),
       largeBodies: { getAll: () => Promise.resolve(new Map()) },
     },
     definitions: { labels: { ofScript: () => undefined } },
