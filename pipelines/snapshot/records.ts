@@ -4,6 +4,7 @@ import { createGunzip, createGzip } from 'node:zlib'
 import { WrongContent } from '../download.js'
 import type { EventLog, Topic } from '../log/port.js'
 import { recordsOf } from '../log/records.js'
+import { CannotSnapshot } from './manifest.js'
 import { contentOf } from './place.js'
 
 /** The topics of a snapshot: the chain, and which of its events are skipped. */
@@ -38,6 +39,10 @@ export function recordsFile(
   async function* framed(): AsyncGenerator<Buffer> {
     let bytes = 0
     for await (const { position, value } of recordsOf(log, topic, from, to, READ_AT_ONCE)) {
+      if (position !== written.last + 1)
+        throw new CannotSnapshot(
+          `topic ${topic} has lost record ${String(written.last + 1)} meanwhile: start over`,
+        )
       const length = Buffer.alloc(4)
       length.writeUInt32LE(value.length)
       yield Buffer.concat([length, value])

@@ -1,6 +1,5 @@
 import type { Readable } from 'node:stream'
 import { assertOneChain, chainOfTables } from '../materialize/one-chain.js'
-import { assertWhole } from '../materialize/rebuild/replacement.js'
 import { lostHead } from '../materialize/rebuild/repair.js'
 import type { EventLog } from '../log/port.js'
 import type { Database } from '../tables/clickhouse.js'
@@ -71,7 +70,11 @@ class Saving {
     const tables = await tablesOf(db)
     if (tables instanceof SchemaMismatch) throw tables
     await assertOneChain({ db, log }, chain)
-    if (hasLog) await assertWhole(log)
+    const first = hasLog ? await log.first('chain') : 0
+    if (first > 0)
+      throw new CannotSnapshot(
+        `the log begins at position ${String(first)}: a snapshot contains it from its first event, which LOG_BLOCKS has dropped`,
+      )
     this.#manifest = (await this.#continued()) ?? (await this.#begun())
     for (const part of PARTS) await this.#saveTable(part)
     // After the tables: it contains the events of all blocks that have rows in them.

@@ -1,4 +1,4 @@
-import { cp, mkdir, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
+import { appendFile, cp, mkdir, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
@@ -21,6 +21,7 @@ import { expectSameRows } from '../harness/clean-index.js'
 import { FileServer } from '../harness/file-server.js'
 import { Pipeline } from '../harness/pipeline.js'
 import { quickFolder } from '../harness/quick-folder.js'
+import { WithoutBeginning } from '../harness/switch-log.js'
 import { OBSERVED, pathsOfReads } from '../services/explorer/read-paths.js'
 
 const BLOCKS = 60
@@ -348,13 +349,17 @@ describe('a snapshot', () => {
         /the log has records in topic chain/,
       )
       await expect(save(whole)).rejects.toThrow(/contains a complete snapshot already/)
+      await expect(save(await placeOf('cut'), { log: new WithoutBeginning(source.log, 3) })).rejects.toThrow(
+        /the log begins at position 3: a snapshot contains it from its first event, which LOG_BLOCKS has dropped/,
+      )
       const db = newDatabase('taken')
       const progress = (done: number): void => {
         if (done === 5) throw new Error('killed')
       }
       await expect(restore(whole, db, log, { progress })).rejects.toThrow('killed')
-      // The files of the first are not those of the second.
-      await expect(restore(await placeOf('first'), db, log)).rejects.toThrow(
+      await cp(join(folder, 'whole'), join(folder, 'later'), { recursive: true })
+      await appendFile(join(folder, 'later/manifest.json'), '\n')
+      await expect(restore(await placeOf('later'), db, log)).rejects.toThrow(
         /is of an unfinished restore of another snapshot/,
       )
       await claimWriting(db, -1)

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openEmbeddedLog } from '../../../pipelines/log/embedded/embedded.js'
 import type { EventLog } from '../../../pipelines/log/port.js'
 import { appendRecords, recordsFile } from '../../../pipelines/snapshot/records.js'
-import { valuesOf } from '../../harness/switch-log.js'
+import { valuesOf, WithoutBeginning } from '../../harness/switch-log.js'
 
 const VALUES = Array.from({ length: 300 }, (_, at) => Buffer.alloc(1 + ((at * 37) % 90_000), at % 256))
 
@@ -76,6 +76,13 @@ describe('a file of records', () => {
     await writeFile(cut, gzipSync(Buffer.alloc(9_000, 1)).subarray(0, 20))
     await expect(appendRecords(to, 'chain', cut, 0)).rejects.toThrow()
     expect(await to.last('chain')).toBe(-1)
+  })
+
+  it('is not made of a topic that has lost records', async () => {
+    const cut = new WithoutBeginning(from, 7)
+    const { content } = recordsFile(cut, 'chain', { from: 5, to: 20, fileBytes: 1e9 })
+    const file = createWriteStream(join(folder, 'cut'))
+    await expect(pipeline(content, file)).rejects.toThrow('topic chain has lost record 5 meanwhile')
   })
 
   it('is refused if another process appends to the topic', async () => {
