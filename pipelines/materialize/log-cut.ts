@@ -26,17 +26,26 @@ export class LogCut {
 
   constructor(private readonly parts: LogCutParts) {}
 
-  /** Cuts the log if the index has enough new blocks. @param head the newest published head. @throws DatabaseUnavailable; errors of the log. */
+  /** Cuts the log if the index has enough new blocks. Logs errors: the index continues without. @param head the newest published head. */
   async consider(head: Head | undefined): Promise<void> {
-    const { db, log, logger, logBlocks } = this.parts
+    const { logger, logBlocks } = this.parts
     if (logBlocks === undefined || head === undefined || head.tipHeight < this.#cutAt + CUT_EVERY) return
+    this.#cutAt = head.tipHeight
+    try {
+      await this.#cut(head, logBlocks)
+    } catch (error) {
+      logger.warn({ err: error }, 'cannot drop old events of topic chain; trying again later')
+    }
+  }
+
+  async #cut(head: Head, logBlocks: number): Promise<void> {
+    const { db, log, logger } = this.parts
     const [row] = await db.query<{ newest: string }>(
       `SELECT toString(heads.position) AS newest FROM heads
        WHERE tip_height <= {height:Int64} AND heads.position <= {position:Int64} AND ${SHOWN_HEADS}
        ORDER BY heads.position DESC LIMIT 1`,
       { height: head.tipHeight - logBlocks, position: head.position },
     )
-    this.#cutAt = head.tipHeight
     const position = Number(row?.newest ?? -1)
     // Positions of a log that this one has replaced say nothing about it.
     if (position < 0 || generationOf(position) !== generationOf(head.position)) return

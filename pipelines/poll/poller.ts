@@ -383,10 +383,17 @@ export class Poller {
 
   /** Waits while the log has many more blocks than it is to retain: the materializer drops them when it has applied them. */
   async #room(session: Session, signal: AbortSignal): Promise<void> {
-    const { log, logBlocks } = this.#options
+    const { log, logBlocks, logger } = this.#options
     if (logBlocks === undefined) return
+    let isReported = false
     while (session.chain.offset - (await log.first('chain')) > logBlocks + LEAD_BLOCKS) {
       if (session.damage !== undefined) return
+      if (!isReported)
+        logger.info(
+          { logBlocks },
+          'waiting until the materializer, with the same LOG_BLOCKS, drops old blocks',
+        )
+      isReported = true
       await sleep(ROOM_MS, undefined, { signal })
     }
   }

@@ -29,7 +29,12 @@ describe('an index without bodies', { timeout: 10 * 60_000 }, () => {
     bare = await Pipeline.start({
       ...options,
       hasBodies: false,
-      explorer: { auditEveryMs: 0, esploraPort: 0, isBare: true, locateNode: () => Promise.resolve(nodeUrl) },
+      explorer: {
+        auditEveryMs: 0,
+        esploraPort: 0,
+        hasBodies: false,
+        locateNode: () => Promise.resolve(nodeUrl),
+      },
     })
     await level()
   })

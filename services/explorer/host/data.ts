@@ -27,13 +27,13 @@ export interface Data {
 
 /** Builds the data of an explorer, all of it empty. */
 export function dataOf(options: ExplorerOptions): Data {
-  const { db, logger, definitions = {}, txStore, isBare = false } = options
+  const { db, logger, definitions = {}, txStore, hasBodies = true } = options
   const { locateNode: locate = () => Promise.resolve(undefined) } = options
   const database = new AvailableDatabase(db, logger)
   const state = new State()
   const near = txStore && new NearRows(new TxStoreReader(txStore.path), () => state.chain.blocks, logger)
   const connection = new NodeConnection({ locate, logger })
-  const beside = { near, node: new NodeBodies(connection), isBare }
+  const beside = { near, node: new NodeBodies(connection), hasBodies }
   return {
     database,
     tables: new ServingTables(new Tables(database, undefined, undefined, beside)),

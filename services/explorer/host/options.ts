@@ -60,8 +60,8 @@ export interface ExplorerOptions {
   readonly basePath?: string | undefined
   /** The transaction store of this machine. Not set: none. */
   readonly txStore?: TxStoreSettings | undefined
-  /** True if the tables leave the bodies of transactions to the node. */
-  readonly isBare?: boolean
+  /** False if the tables leave the bodies of transactions to the node. */
+  readonly hasBodies?: boolean
   /** Set if this is one of several processes that share the ports. */
   readonly member?: Member | undefined
 }

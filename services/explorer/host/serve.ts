@@ -66,7 +66,7 @@ export async function serve(context: ServiceContext): Promise<void> {
     docsPort: config.docsPort,
     basePath: config.basePath,
     txStore: txStoreOf(config),
-    isBare: config.txBodies === 'node',
+    hasBodies: config.txBodies === 'tables',
   })
   const { url: explorerUrl, grpcAddress: grpc, esploraUrl: esplora } = explorer
   const { electrumAddress: electrum, electrumTlsAddress: electrumTls } = explorer

@@ -165,10 +165,13 @@ export async function readFromNode(
   if (node === undefined) throw new DatabaseUnavailable('there is no node for what the tables lack')
   const heights = new Set(places.map(({ height }) => height))
   const blocks = await BLOCK_ID.bytes(db, `FROM blocks WHERE height IN (${[...heights].join(', ')})`)
-  const located = places.map(({ txid, height, blockTag: tag }) => {
-    const block = blocks.find((each) => each.height === height && each.blockTag === tag)
-    if (block === undefined) throw new DatabaseUnavailable(`no block ${String(height)} has the tag of a row`)
-    return { txid, hash: block.hash }
+  const keyOf = ({ height, blockTag: tag }: Omit<Place, 'txid'>): string => `${String(height)} ${String(tag)}`
+  const hashes = new Map(blocks.map((block) => [keyOf(block), block.hash]))
+  const located = places.map((place) => {
+    const hash = hashes.get(keyOf(place))
+    if (hash === undefined)
+      throw new DatabaseUnavailable(`no block ${String(place.height)} has the tag of a row`)
+    return { txid: place.txid, hash }
   })
   try {
     return await node.read(located)

@@ -58,8 +58,8 @@ export interface Beside {
   readonly near?: NearLookups | undefined
   /** The transactions whose bodies are not in the tables. Not set: none. */
   readonly node?: BodySource | undefined
-  /** True if the tables have no bodies: outputs that are not spent are then cheaper from the node than the transactions. */
-  readonly isBare?: boolean
+  /** False if the tables have no bodies: outputs that are not spent are then cheaper from the node than the transactions. */
+  readonly hasBodies?: boolean
 }
 
 /**
@@ -306,8 +306,8 @@ export class Tables {
    * all of them if the tables have bodies, or the node is unreachable.
    */
   async unspent(outpoints: readonly string[]): ReturnType<BodySource['coins']> {
-    const { isBare = false, node } = this.beside
-    if (!isBare || node === undefined || outpoints.length === 0) return new Map()
+    const { hasBodies = true, node } = this.beside
+    if (hasBodies || node === undefined || outpoints.length === 0) return new Map()
     try {
       return await node.coins(outpoints)
     } catch (error) {
