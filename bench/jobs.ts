@@ -1,3 +1,6 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ROOT } from '../test/harness/processes.js'
 import type { Job } from './job-runs.js'
 
 const CHAOS_RUNS = 8
@@ -39,6 +42,15 @@ const test = (name: string, env: Job['env'], ...files: string[]): Job => ({
     ],
   ],
 })
+
+/** Returns the tests of which CI runs a part: those that import `test/harness/whole.ts`. */
+function wholeTests(): string[] {
+  const folder = join(ROOT, 'test')
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.test.ts'))
+    .filter((name) => readFileSync(join(folder, name), 'utf8').includes('harness/whole.js'))
+    .map((name) => name.replace(/\.test\.ts$/, ''))
+}
 
 /** 200 rounds, with a world and a seed for each 25. */
 const chaos = (log: 'embedded' | 'kafka'): string[][] =>
@@ -93,35 +105,7 @@ export const JOBS: readonly Job[] = [
   // Skipped, with a line that says so, without the sites in .data/sites or OTHER_SITES_DIR.
   test('sites of other tools, served whole', { OTHER_SITES: '1' }, 'other-sites'),
   test('answers from memory during 50 reorganisations', { CACHED_ANSWERS_REORGS: '50' }, 'cached-answers'),
-  test(
-    'whole tests of which CI runs a part: controls of chaos, a reorganisation of 400 blocks, statistics of every recorded one, shards, failover, a foreign site, every page in every language, a second database on Kafka, replays, audits',
-    { WHOLE_TESTS: '1' },
-    'audit',
-    'backfill',
-    'chaos',
-    'electrum-clients',
-    'electrum-recording',
-    'esplora',
-    'pages-open',
-    'pipelines/poll/recording',
-    'reindex',
-    'replay',
-    'replay-into',
-    'transaction-package',
-    'wallets',
-    'kafka-materializers',
-    'rankings',
-    'successor',
-    'reorganisation',
-    'recorded-statistics',
-    'shards',
-    'failover',
-    'foreign-site',
-    'pages',
-    'repeated-coinbases',
-    'large-blocks',
-    'engine-disk-full',
-  ),
+  test('the tests of which CI runs a part, whole', { WHOLE_TESTS: '1' }, ...wholeTests()),
   // Skipped without BITCOIND_EXE.
   {
     name: "wallets' own test suites on a Bitcoin Core",
