@@ -12,6 +12,7 @@ import { Browsing } from '../harness/browsing.js'
 import { CHROMIUM } from '../harness/chromium.js'
 import { Pipeline } from '../harness/pipeline.js'
 import { until } from '../harness/until.js'
+import { IS_WHOLE, sampled } from '../harness/whole.js'
 
 const NGINX = tool('nginx')
 const BASE = '/explorer'
@@ -98,8 +99,8 @@ describe.skipIf(NGINX === undefined || CHROMIUM === undefined).each(['removes', 
           seen.add(target.replaceAll('&amp;', '&'))
       }
       expect(seen.size).toBeGreaterThan(60)
-      for (const target of seen) {
-        expect(target === BASE || target.startsWith(`${BASE}/`), target).toBe(true)
+      for (const target of seen) expect(target === BASE || target.startsWith(`${BASE}/`), target).toBe(true)
+      for (const target of sampled([...seen], kind === 'removes' ? 1 : 3)) {
         const answer = await fetch(url + target, { redirect: 'manual', headers: { accept: '*/*' } })
         await answer.arrayBuffer()
         // The page that does not exist links to itself, and forms and GraphQL need arguments.
@@ -136,7 +137,7 @@ describe.skipIf(NGINX === undefined || CHROMIUM === undefined).each(['removes', 
       expect((await fetch(`${pipeline.url}${BASE}r`)).status).toBe(404)
     })
 
-    it('keeps pages live, and searches', async () => {
+    it.runIf(IS_WHOLE || kind === 'removes')('keeps pages live, and searches', async () => {
       const page = await browsing.open('/')
       await page.locator('.feed[data-state=live]').waitFor()
       node.simulation.mine({ blocks: 1 })

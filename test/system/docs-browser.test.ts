@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startBareDocs, type BareDocs } from '../services/docs/bare-docs.js'
 import { passage } from '../services/docs/fake-worker.js'
 import { CHROMIUM } from '../harness/chromium.js'
+import { IS_WHOLE } from '../harness/whole.js'
 
 if (CHROMIUM === undefined)
   console.warn(
@@ -164,7 +165,8 @@ describe.skipIf(CHROMIUM === undefined)('the pages in Chromium', () => {
     })
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360)
     expect(await page.locator('nav.pages').isVisible()).toBe(false)
-    await page.tap('.bar .menu')
+    // On a busy machine a tap may take so long that it is a long press.
+    await page.click('.bar .menu')
     await page.locator('nav.pages a', { hasText: 'Home' }).click()
     await page.waitForURL(`${docs.url}/`)
     await done(page)
@@ -238,7 +240,8 @@ describe.skipIf(CHROMIUM === undefined)('the pages in Chromium', () => {
       hasTouch: true,
     })
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
-    await page.tap('.bar .menu')
+    // On a busy machine a tap may take so long that it is a long press.
+    await page.click('.bar .menu')
     const link = page.locator('nav.pages a', { hasText: LONG_WORD })
     const lines = await link.evaluate((element) => element.clientHeight)
     const one = await page
@@ -299,7 +302,8 @@ describe.skipIf(CHROMIUM === undefined)('the pages in Chromium', () => {
       "(() => { const { scrollWidth, clientWidth } = document.querySelector('.brand span'); return scrollWidth <= clientWidth })()"
     expect(await page.evaluate(isWhole)).toBe(true)
     expect(await page.locator('.bar .site').isVisible()).toBe(false)
-    await page.tap('.bar .menu')
+    // On a busy machine a tap may take so long that it is a long press.
+    await page.click('.bar .menu')
     expect(await page.locator('.pages .site').isVisible()).toBe(true)
     await page.context().close()
     await own.close()
@@ -318,7 +322,7 @@ describe.skipIf(CHROMIUM === undefined)('the pages in Chromium', () => {
 
   it('are small, and have no serious finding of axe on a phone and a desk, in either theme', async () => {
     for (const path of ['/', '/parts', '/guide/start', '/nowhere'])
-      for (const width of [390, 1280]) {
+      for (const width of IS_WHOLE || path === '/parts' ? [390, 1280] : [390]) {
         const page = await open(path, { viewport: { width, height: 844 }, reducedMotion: 'reduce' })
         if (path === '/nowhere') errors.length = 0
         expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBe(width)
@@ -328,7 +332,8 @@ describe.skipIf(CHROMIUM === undefined)('the pages in Chromium', () => {
         for (const colorScheme of ['light', 'dark'] as const) {
           await page.emulateMedia({ colorScheme })
           const findings = await page.evaluate<string[]>(
-            "axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations.filter(({ impact }) => impact === 'serious' || impact === 'critical').map(({ id, nodes }) => id + ': ' + nodes[0].html))",
+            // A theme is another set of colours.
+            `axe.run({ ${colorScheme === 'dark' ? "runOnly: ['color-contrast'], " : ''}resultTypes: ['violations'] }).then(({ violations }) => violations.filter(({ impact }) => impact === 'serious' || impact === 'critical').map(({ id, nodes }) => id + ': ' + nodes[0].html))`,
           )
           expect(findings, `${path} ${String(width)} ${colorScheme}`).toEqual([])
         }

@@ -7,8 +7,11 @@ import { freePort } from '../../services/process/ports.js'
 import { Disk } from '../chaos/disk.js'
 import { ServiceProcess } from '../harness/processes.js'
 import { until } from '../harness/until.js'
+import { IS_WHOLE } from '../harness/whole.js'
 
 const PAGES = 24
+/** The number of times that the processes are killed while they parse. */
+const ROUNDS = IS_WHOLE ? 2 : 1
 
 let folder: string
 let content: string
@@ -99,7 +102,7 @@ describe('a start of docs and retrieval', () => {
 
   it('has all pages, however often the processes are killed while they parse and write', async () => {
     const [data, clean] = [join(folder, 'data'), join(folder, 'clean')]
-    for (let round = 0; round < 2; round++) {
+    for (let round = 0; round < ROUNDS; round++) {
       const { docs, retrieval } = await start(data)
       const enough = (PAGES / 4) * (round + 1)
       await until('some are parsed', async () => (await entries(data)).length >= enough)

@@ -31,7 +31,7 @@ import { hostileDocuments } from '../services/explorer/faces/graphql/hostile-doc
 import { FeedClient } from '../services/explorer/feed-client.js'
 
 /** The number of requests to each server. */
-const REQUESTS = Number(process.env['HOSTILE_REQUESTS'] ?? 1_500)
+const REQUESTS = Number(process.env['HOSTILE_REQUESTS'] ?? 800)
 const SOCKETS = 300
 const FRAME = 728
 /**

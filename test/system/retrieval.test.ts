@@ -16,9 +16,12 @@ import { rpcClient, type RpcClient } from '../../services/rpc/client.js'
 import { modelFolder } from '../harness/model.js'
 import { ServiceProcess } from '../harness/processes.js'
 import { until } from '../harness/until.js'
+import { IS_WHOLE } from '../harness/whole.js'
 
 const MODEL = await modelFolder()
 const MINUTE = 60_000
+/** Pages with ten passages each, each of which takes the model a tenth of a second. */
+const PAGES = IS_WHOLE ? 10 : 4
 
 /** The worker with the real model; skipped with a message if that is not available. */
 describe.skipIf(MODEL === undefined)('the retrieval worker with its model', () => {
@@ -104,25 +107,25 @@ describe.skipIf(MODEL === undefined)('the retrieval worker with its model', () =
     await ready(first.client, 1)
     const { checksum } = await modelIn(MODEL!)
     const kept = await until('it is on disk', () => readArtefact(indexFolder(folder), checksum))
-    for (let page = 0; page < 10; page++)
+    for (let page = 0; page < PAGES; page++)
       await writeFile(join(content, `page-${String(page)}.md`), generatedPage(page, 10))
     await until('it makes the new one', async () => (await first.client.status({})).indexStale)
     expect((await first.client.search({ query: 'greedy clients' })).pages[0]?.url).toBe('/limits')
     await first.worker.kill()
     expect((await readArtefact(indexFolder(folder), checksum))?.content).toBe(kept.content)
     const second = await start()
-    await ready(second.client, 101)
+    await ready(second.client, 10 * PAGES + 1)
     const grown = await until('it is on disk', async () => {
       const artefact = await readArtefact(indexFolder(folder), checksum)
       return artefact?.content === kept.content ? undefined : artefact
     })
-    expect(grown.chunks).toHaveLength(101)
+    expect(grown.chunks).toHaveLength(10 * PAGES + 1)
   })
 
   it('never finds a half-written index, however often it is killed', async () => {
     await bringModel()
     const { checksum } = await modelIn(MODEL!)
-    for (let round = 0; round < 3; round++) {
+    for (let round = 0; round < (IS_WHOLE ? 3 : 2); round++) {
       await write('page', 'Page', `Text of round ${String(round)}.`)
       const before = await readFile(join(indexFolder(folder), 'current'), 'utf8').catch(() => '')
       const { worker, client } = await start()

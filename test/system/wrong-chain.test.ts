@@ -15,6 +15,7 @@ import { Poller } from '../../pipelines/poll/poller.js'
 import { latestHead } from '../../pipelines/tables/head.js'
 import { type Simnode, startSimnode } from '../../services/simnode/node.js'
 import { Pipeline } from '../harness/pipeline.js'
+import { sampled } from '../harness/whole.js'
 import { ROOT } from '../harness/processes.js'
 import { grow } from '../pipelines/poll/fake-chain.js'
 import { FakeNode } from '../pipelines/poll/fake-node.js'
@@ -97,30 +98,41 @@ describe('node, log, tables and CHAIN of different chains', () => {
     expect(await written()).toEqual(before)
   })
 
-  it.each([
-    [
-      'poller',
-      1,
-      /the node at \S+ \(.*\) follows chain btq-regtest \(block 0 5a6c309a[0-9a-f]+\), not bitcoin-regtest/,
-    ],
-    ['materializer', 1, /the log contains btq-regtest .* CHAIN is bitcoin-regtest: correct CHAIN/],
-    ['explorer', 1, /the log contains btq-regtest .* CHAIN is bitcoin-regtest: correct CHAIN/],
-    ['audit', 2, /the log contains btq-regtest .* CHAIN is bitcoin-regtest: correct CHAIN/],
-    ['replay', 1, /the log contains btq-regtest .* CHAIN is bitcoin-regtest: correct CHAIN/],
-    ['reindex', 1, /the log contains btq-regtest .* CHAIN is bitcoin-regtest: correct CHAIN/],
-  ])('%s refuses a CHAIN that is not that of log and node', async (name, status, message) => {
+  // The commands do not differ in how they compare: CI starts some of them.
+  it.each(
+    sampled(
+      [
+        [
+          'poller',
+          1,
+          /the node at \S+ \(.*\) follows chain btq-regtest \(block 0 5a6c309a[0-9a-f]+\), not bitcoin-regtest/,
+        ],
+        ['materializer', 1, /the log contains btq-regtest .* CHAIN is bitcoin-regtest: correct CHAIN/],
+        ['explorer', 1, /the log contains btq-regtest .* CHAIN is bitcoin-regtest: correct CHAIN/],
+        ['audit', 2, /the log contains btq-regtest .* CHAIN is bitcoin-regtest: correct CHAIN/],
+        ['replay', 1, /the log contains btq-regtest .* CHAIN is bitcoin-regtest: correct CHAIN/],
+        ['reindex', 1, /the log contains btq-regtest .* CHAIN is bitcoin-regtest: correct CHAIN/],
+      ],
+      2,
+    ),
+  )('%s refuses a CHAIN that is not that of log and node', async (name, status, message) => {
     const [code, text] = await run(name, { ...env, CHAIN: 'bitcoin-regtest' })
     expect(text).toMatch(new RegExp(`^${name}: HW_WRONG_CHAIN: ${message.source}[^\n]*\n$`))
     expect(code).toBe(status)
   })
 
-  it.each([
-    ['materializer', 1],
-    ['explorer', 1],
-    ['audit', 2],
-    ['replay', 1],
-    ['reindex', 1],
-  ])('%s refuses a log of another chain than its database', async (name, status) => {
+  it.each(
+    sampled(
+      [
+        ['materializer', 1],
+        ['explorer', 1],
+        ['audit', 2],
+        ['replay', 1],
+        ['reindex', 1],
+      ],
+      3,
+    ),
+  )('%s refuses a log of another chain than its database', async (name, status) => {
     const [code, text] = await run(name, { ...env, LOG_URL: `sqlite://${join(folder, 'other')}` })
     expect(text).toMatch(
       new RegExp(

@@ -1,3 +1,4 @@
+import { mkdtempSync, rmSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -26,6 +27,12 @@ export interface BareDocs {
   close(): Promise<void>
 }
 
+/** Parsed pages, for all tests of this process: loading the parsers takes a second of processor time at each start. */
+const PARSED = mkdtempSync(join(tmpdir(), 'headwater-docs-parsed-'))
+process.once('exit', () => {
+  rmSync(PARSED, { recursive: true, force: true })
+})
+
 /** Starts the docs service with a folder of its own and a worker whose results the test sets. */
 export async function startBareDocs(
   over: Partial<DocsOptions> = {},
@@ -46,6 +53,7 @@ export async function startBareDocs(
     host: '127.0.0.1',
     port: 0,
     contentDir: folder,
+    cacheFolder: PARSED,
     retrievalAddress,
     logger,
     scanEveryMs: 20,
