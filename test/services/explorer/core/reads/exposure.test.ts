@@ -9,6 +9,7 @@ import { NaiveExposure, type NaiveRevelation } from '../../../../harness/naive-e
 import { hasSpentDilithium } from '../../../../harness/naive-statistics.js'
 import type { NodeBlock } from '../../../../harness/node-json.js'
 import { Pipeline } from '../../../../harness/pipeline.js'
+import { sampled } from '../../../../harness/whole.js'
 
 describe('the exposure of a chain with Dilithium signatures', () => {
   let chain: SimChain
@@ -118,7 +119,7 @@ describe('the exposure of a chain with Dilithium signatures', () => {
       )
     }
     const protections = new Set<string>()
-    for (const [address, script] of addresses) {
+    for (const [address, script] of sampled([...addresses], 3)) {
       const { protection, ...summary } = await body(`/address/${address}`)
       expect(protection, address).toBe(naive.protectionOf(script))
       if (each) await expectRevelation({ ...summary, address, protection }, naive.revelationOf(script))
