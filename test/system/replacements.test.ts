@@ -14,10 +14,11 @@ import { callNode, follow } from '../harness/follow-node.js'
 import { NaiveChain } from '../harness/naive-chain.js'
 import { getAnswer, Pipeline } from '../harness/pipeline.js'
 import { until } from '../harness/until.js'
+import { IS_WHOLE } from '../harness/whole.js'
 import { graphql, grpc, type Face } from '../services/explorer/core/reads/faces.js'
 
 const FINALITY = 10
-const ROUNDS = [1, FINALITY + 2]
+const ROUNDS = IS_WHOLE ? [1, FINALITY + 2] : [FINALITY + 2]
 const NAMES = ['unspecified', 'confirmed', 'replaced', 'evicted', 'expired', 'unknown']
 
 /** A removal as the log has it. */

@@ -5,10 +5,11 @@ import { baseUnits } from '../harness/node-json.js'
 import { Pipeline } from '../harness/pipeline.js'
 import { readFrames, TIMELINE } from '../harness/recording.js'
 import { until } from '../harness/until.js'
+import { IS_WHOLE } from '../harness/whole.js'
 import { FeedClient, type FeedEvent } from '../services/explorer/feed-client.js'
 
 /** Frames around a reorganisation after which transactions are in the mempool again. */
-const [FIRST, LAST] = [700, 760]
+const [FIRST, LAST] = IS_WHOLE ? [700, 760] : [716, 740]
 const THRESHOLD = 200_000_000n
 
 interface Alert {
