@@ -113,23 +113,36 @@ function scriptNumber(data: Buffer): number {
 
 const INPUT_CHARSET =
   '0123456789()[],\'/*abcdefgh@:$%{}IJKLMNOPQRSTUVWXYZ&+-.;<=>?!^_|~ijklmnopqrstuvwxyzABCDEFGH`#"\\ '
+/** The places of characters in it, by their codes. */
+const PLACES = Int32Array.from({ length: 128 }, (_, code) => INPUT_CHARSET.indexOf(String.fromCharCode(code)))
 const CHECKSUM_CHARSET = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l'
-const GENERATOR = [0xf5dee51989n, 0xa9fdca3312n, 0x1bab10e32dn, 0x3706b1677an, 0x644d626ffdn] as const
+/**
+ * What the five bits that leave the checksum of 40 bits add to it, for each of their 32 values: the upper 8 bits, and the lower 32.
+ * Numbers instead of BigInts, because scripts have up to a million characters.
+ */
+const [ADDED_UPPER, ADDED_LOWER] = ((): readonly [Int32Array, Int32Array] => {
+  const generator = [0xf5dee51989, 0xa9fdca3312, 0x1bab10e32d, 0x3706b1677a, 0x644d626ffd]
+  const [upper, lower] = [new Int32Array(32), new Int32Array(32)]
+  for (let value = 0; value < 32; value++)
+    for (const [bit, added] of generator.entries()) {
+      if (((value >> bit) & 1) === 0) continue
+      upper[value] = (upper[value] ?? 0) ^ Math.floor(added / 2 ** 32)
+      lower[value] = (lower[value] ?? 0) ^ (added % 2 ** 32)
+    }
+  return [upper, lower]
+})()
 
 /** Returns the descriptor with its checksum (BIP 380). */
 export function withChecksum(descriptor: string): string {
-  let checksum = 1n
-  let group = 0
-  let grouped = 0
+  let [upper, lower] = [0, 1]
+  let [group, grouped] = [0, 0]
   const feed = (value: number): void => {
-    const top = checksum >> 35n
-    checksum = ((checksum & 0x7ffffffffn) << 5n) ^ BigInt(value)
-    GENERATOR.forEach((generator, bit) => {
-      if (((top >> BigInt(bit)) & 1n) === 1n) checksum ^= generator
-    })
+    const top = upper >> 3
+    upper = (((upper & 7) << 5) | (lower >>> 27)) ^ (ADDED_UPPER[top] ?? 0)
+    lower = (lower << 5) ^ value ^ (ADDED_LOWER[top] ?? 0)
   }
-  for (const character of descriptor) {
-    const place = INPUT_CHARSET.indexOf(character)
+  for (let at = 0; at < descriptor.length; at++) {
+    const place = PLACES[descriptor.charCodeAt(at)] ?? -1
     feed(place & 31)
     group = group * 3 + (place >> 5)
     if (++grouped === 3) {
@@ -140,7 +153,7 @@ export function withChecksum(descriptor: string): string {
   }
   if (grouped > 0) feed(group)
   for (let at = 0; at < 8; at++) feed(0)
-  checksum ^= 1n
+  const checksum = BigInt(upper) * 2n ** 32n + BigInt((lower ^ 1) >>> 0)
   let text = ''
   for (let at = 7n; at >= 0n; at--) text += CHECKSUM_CHARSET[Number((checksum >> (5n * at)) & 31n)] ?? ''
   return `${descriptor}#${text}`
