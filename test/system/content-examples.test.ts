@@ -77,7 +77,8 @@ describe('the examples of the documentation', () => {
       log,
       explorer: {
         definitions: { labels: LABELS, pools: POOLS },
-        auditEveryMs: 200,
+        // The audits take the processor from the examples.
+        auditEveryMs: 3_000,
         broadcast: true,
       },
     })

@@ -11,8 +11,8 @@ import { IS_WHOLE } from '../harness/whole.js'
 const FINALITY = 20
 /** The depth of the reorganisation of each round; one goes below the final height. */
 const DEPTHS = IS_WHOLE ? [1, 3, FINALITY + 4, 2] : [FINALITY + 4]
-const TXS_CHECKED = 12
-const SCRIPTS_CHECKED = 10
+const TXS_CHECKED = IS_WHOLE ? 12 : 6
+const SCRIPTS_CHECKED = IS_WHOLE ? 10 : 4
 const UNKNOWN = 'ab'.repeat(32)
 
 interface Got {

@@ -15,6 +15,7 @@ import { startRecordedNode } from '../../services/recorded-node/node.js'
 import { readPages } from '../content/pages.js'
 import { getAnswer, Pipeline } from '../harness/pipeline.js'
 import { TIMELINE } from '../harness/recording.js'
+import { IS_WHOLE } from '../harness/whole.js'
 import { type GraphqlAnswer, send } from '../services/explorer/faces/graphql/client.js'
 
 const LABELS = fileURLToPath(new URL('../content/labels.jsonl', import.meta.url))
@@ -24,7 +25,7 @@ const FIRST_FRAME = 1858
 const FRAMES_LEFT = 82
 const ADDRESS = 'qcrt1z2fd3q4h09lcp54rlgaqtzkhwt3h3k7yp9j922ya8d54ga9jlszpqajypy0'
 /** Items of each list that are compared. */
-const MOST = 60
+const MOST = IS_WHOLE ? 60 : 20
 
 type Place = readonly (string | number)[]
 /** The names by which lists with cursors of their own check them. */
@@ -266,8 +267,8 @@ describe('GraphQL of the recorded chain', () => {
         added++
         await pipeline.level()
       }
-    } while (after !== null && heights.length < 300)
-    expect(added).toBeGreaterThan(10)
+    } while (after !== null && heights.length < (IS_WHOLE ? 300 : 150))
+    expect(added).toBeGreaterThan(IS_WHOLE ? 10 : 4)
     expect(restarts).toBeLessThan(3)
     expect(heights).toEqual(Array.from({ length: heights.length }, (_, index) => Number(heights[0]) - index))
   })
@@ -318,7 +319,10 @@ describe('GraphQL of the recorded chain', () => {
       return { read, args, forge }
     })
     expect(lists.map(({ read }) => read.name)).toContain('richList')
-    for (const { read, args, forge } of lists) {
+    for (const [index, { read, args, forge }] of lists.entries()) {
+      /** CI sends a part of the cursors to each list, and another one to the next list. */
+      const part = <T>(items: readonly T[]): T[] =>
+        items.filter((_, at) => IS_WHOLE || (at + index) % 4 === 0)
       const given = Object.entries(args).filter(([name]) => name in read.args)
       const own = given.map(([name, value]) => `${name}: "${value}", `).join('')
       const path = read.path.replace(/:(\w+)/, (_, name) => args[name as keyof typeof args] ?? '')
@@ -338,7 +342,7 @@ describe('GraphQL of the recorded chain', () => {
         expect([200, 400, 410, 503], `${read.name} ${cursor}`).toContain(status)
         return [...codes, body.code]
       }
-      for (const cursor of [
+      for (const cursor of part([
         'x',
         'A'.repeat(200),
         'A'.repeat(201),
@@ -347,10 +351,10 @@ describe('GraphQL of the recorded chain', () => {
         '%00',
         "'; --",
         ...MALFORMED.map(forge),
-      ])
+      ]))
         for (const code of await codesOf(cursor))
           expect(code, `${read.name} ${cursor}`).toBe('HW_INVALID_ARGUMENT')
-      for (const place of ELSEWHERE)
+      for (const place of part(ELSEWHERE))
         for (const code of await codesOf(forge(place)))
           expect([undefined, 'HW_INVALID_ARGUMENT', 'HW_CURSOR_OUTDATED', 'HW_SYNCING']).toContain(code)
     }

@@ -189,7 +189,7 @@ describe('a coinbase that is in several blocks', () => {
     await expectShown(last, [null, null, null, null])
     expect(await spendersIn(again)).toEqual([txid, txid, txid, txid])
     expect(await spendersIn(unspent)).toEqual([null, null, null, null])
-    await expectCleanAudit()
+    if (IS_WHOLE) await expectCleanAudit()
   })
 
   it('is in the first block again after a reorganisation between the two, and back', async () => {
@@ -207,7 +207,7 @@ describe('a coinbase that is in several blocks', () => {
     const branch = chain.mine({ repeats: unspent })
     const spending = spend(unspent, 0)
     await level()
-    await expectExact()
+    if (IS_WHOLE) await expectExact()
     await expectShown(branch, [lastTxid(spending), null, null, null])
     if (IS_WHOLE) await expectCleanAudit()
     chain.extend(

@@ -71,7 +71,7 @@ describe.skipIf(schemathesis === '')('requests that schemathesis makes from /ope
   // The long run takes eight minutes on an idle machine.
   const timeout = { timeout: IS_LONG ? 3_600_000 : 600_000 }
   it(`are answered as it says, in ${String(REQUESTS)} requests or more`, timeout, async () => {
-    const perOperation = Math.ceil((IS_LONG ? 1 : 3) * (REQUESTS / READS.length))
+    const perOperation = Math.ceil(REQUESTS / READS.length)
     // Coverage makes twenty times as many requests, and links between operations twice as many: both are part of the long run.
     const phases = IS_LONG ? [] : ['--phases', 'examples,fuzzing']
     const options = [...phases, '--max-examples', String(perOperation), '--continue-on-failure']

@@ -13,10 +13,14 @@ import { Pipeline } from '../../../../harness/pipeline.js'
 import { addReplaced } from '../../../../harness/replaced-transaction.js'
 import { readFrames, TIMELINE } from '../../../../harness/recording.js'
 import { until } from '../../../../harness/until.js'
+import { IS_WHOLE } from '../../../../harness/whole.js'
 import { edgesOf, isInPath, isRequired, requestRead } from '../../edges.js'
 import { client as typedClient, type Face, graphql, grpc, rest, type Texts } from './faces.js'
 
 const FRAME = 728
+/** CI sends so many texts of the right form for an argument, the first two of the others, and one in so many of the rest, which differ by read. */
+const MAX_PLAUSIBLE = IS_WHOLE ? Number.POSITIVE_INFINITY : 3
+const ONE_IN = IS_WHOLE ? 1 : 4
 const FACES = ['gRPC', 'GraphQL', 'client']
 
 describe('every read', () => {
@@ -145,8 +149,9 @@ describe('every read', () => {
 
   it.each(byArgument)('%s by %s accepts %s, or refuses it as REST does', async (_, face, name, read) => {
     const { inside, plausible, outside } = edgesOf(read, name)
+    const others = outside.filter((__, at) => at < 2 || (at + READS.indexOf(read)) % ONE_IN === 0)
     // Nothing between two slashes is another route of REST.
-    const texts = [...inside, ...plausible, ...outside].filter(
+    const texts = [...inside, ...plausible.slice(0, MAX_PLAUSIBLE), ...others].filter(
       (text) => !(isInPath(read, name) && text === ''),
     )
     const requested = await Promise.all(texts.map((text) => expectSame(face, read, { [name]: text })))
