@@ -131,7 +131,7 @@ export const JOBS: readonly Job[] = [
   ),
   test(
     'the recordings, every frame, while one is read',
-    { RECORDING_EVERY_FRAME: '1' },
+    { RECORDING_EVERY_FRAME: '1', WHOLE_TESTS: '1' },
     'recording',
     'bitcoin-recording',
   ),

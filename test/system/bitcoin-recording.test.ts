@@ -15,12 +15,17 @@ import { baseUnits, type NodeBlock } from '../harness/node-json.js'
 import { Pipeline } from '../harness/pipeline.js'
 import { type Frame, readFrames, readOracles, timelineOf } from '../harness/recording.js'
 import { until } from '../harness/until.js'
+import { sampledByKind } from '../harness/whole.js'
 
 const IS_WHOLE = process.env['RECORDING_EVERY_FRAME'] === '1'
 /** Unless every frame is compared: those of every third reorganisation, and one in so many. */
-const ONE_IN = 200
+const ONE_IN = 400
 const REORGS_PER_COMPARED = 3
-const MAX_SCRIPTS = IS_WHOLE ? Number.POSITIVE_INFINITY : 8
+const MAX_SCRIPTS = IS_WHOLE ? Number.POSITIVE_INFINITY : 4
+/** The first block that is replayed; block 321 has the coinbase of block 121. */
+const REPLAYED_FROM = IS_WHOLE ? 100 : 300
+/** Returns the type of a script: its first bytes and its length. */
+const typeOf = (script: string): string => `${script.slice(0, 4)} ${String(script.length)}`
 /** The frames of the main chain that are indexed: in CI, those of its first 2,000 blocks. */
 const MAIN_FRAMES = IS_WHOLE ? Number.POSITIVE_INFINITY : 5
 const engineUrl = inject('engineUrl')
@@ -40,7 +45,7 @@ async function expectCleanAudit({ db, log }: Pipeline, nodeUrl: string): Promise
   const logger = pino({ level: 'silent' })
   const { signal } = new AbortController()
   const parts = { db, log, node, logger, signal, patienceMs: 0 }
-  const report = await audit(parts, { sample: IS_WHOLE ? 60 : 20, seed: 'bitcoin', checks: CHECKS })
+  const report = await audit(parts, { sample: IS_WHOLE ? 60 : 10, seed: 'bitcoin', checks: CHECKS })
   node.close()
   expect(report.checks.filter(({ differences }) => differences.length > 0)).toEqual([])
 }
@@ -150,7 +155,10 @@ describe('the recording of Bitcoin Core', () => {
   })
 
   it('has balance and unspent outputs of every address and of every script without one', async () => {
-    for (const [address, { balance, utxos, scriptPubKey }] of Object.entries(oracles.addresses)) {
+    const addresses = sampledByKind(Object.entries(oracles.addresses), 4, ([, { scriptPubKey }]) =>
+      typeOf(scriptPubKey),
+    )
+    for (const [address, { balance, utxos, scriptPubKey }] of addresses) {
       const figures = { address, balance: baseUnits(balance).toString(), unspent_count: utxos }
       // A script that the node knows and no block contains.
       if (!chain.history.has(scriptPubKey)) expect(utxos).toBe(0)
@@ -161,7 +169,8 @@ describe('the recording of Bitcoin Core', () => {
         true,
       )
     }
-    for (const [script, { balance, utxos: unspent }] of Object.entries(oracles.scripts ?? {})) {
+    const scripts = sampledByKind(Object.entries(oracles.scripts ?? {}), 4, ([script]) => typeOf(script))
+    for (const [script, { balance, utxos: unspent }] of scripts) {
       const totals = { balance: baseUnits(balance).toString(), unspent }
       expect(await totalsOf(pipeline, script), script).toMatchObject(totals)
       // By its script hash as in Electrum, and whole unless it is too long for a URL.
@@ -242,7 +251,7 @@ describe('the recording of Bitcoin Core', () => {
     try {
       await clean.level({ tip: oracles.txoutset.bestblock })
       await expectSameRows(pipeline.db, clean.db)
-      await replay(pipeline.db, pipeline.log, { from: 100, to: 340, progress: () => undefined })
+      await replay(pipeline.db, pipeline.log, { from: REPLAYED_FROM, to: 340, progress: () => undefined })
       await expectSameRows(pipeline.db, clean.db)
     } finally {
       await clean.close()

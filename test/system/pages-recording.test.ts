@@ -5,6 +5,7 @@ import { CHROMIUM } from '../harness/chromium.js'
 import { PageFigures } from '../harness/page-figures.js'
 import { Pipeline } from '../harness/pipeline.js'
 import { readOracles, TIMELINE } from '../harness/recording.js'
+import { IS_WHOLE } from '../harness/whole.js'
 
 describe.skipIf(CHROMIUM === undefined)('the pages of the recorded chain in Chromium', () => {
   const oracles = readOracles()
@@ -34,12 +35,14 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the recorded chain in Chro
   })
 
   it('have the figures of the API for transactions of every kind', async () => {
-    for (const txid of Object.keys(oracles.transactions).slice(0, 10)) await figures.ofTransaction(txid)
-    for (const txid of Object.keys(oracles.mempool).slice(0, 2)) await figures.ofTransaction(txid)
+    for (const txid of Object.keys(oracles.transactions).slice(0, IS_WHOLE ? 10 : 4))
+      await figures.ofTransaction(txid)
+    for (const txid of Object.keys(oracles.mempool).slice(0, IS_WHOLE ? 2 : 1))
+      await figures.ofTransaction(txid)
   })
 
   it('have the figures of the API for blocks and the whole chain', async () => {
-    for (const height of [0, 777, 1_500]) await figures.ofBlock(height)
+    for (const height of IS_WHOLE ? [0, 777, 1_500] : [0, 1_500]) await figures.ofBlock(height)
     await figures.ofChain()
   })
 })
