@@ -154,7 +154,7 @@ describe('the recording of Bitcoin Core', () => {
     await expectStatistics(pipeline, oracles, chain.blocks)
   })
 
-  it('has balance and unspent outputs of every address and of every script without one', async () => {
+  it('has balances and unspent outputs of addresses, and of scripts without one', async () => {
     const addresses = sampledByKind(Object.entries(oracles.addresses), 4, ([, { scriptPubKey }]) =>
       typeOf(scriptPubKey),
     )

@@ -6,17 +6,18 @@ import { type Explorer, startExplorer } from '../../services/explorer/host/explo
 import { type Simnode, startSimnode } from '../../services/simnode/node.js'
 import { type Answer, getAnswer, Pipeline } from '../harness/pipeline.js'
 import { until } from '../harness/until.js'
+import { IS_WHOLE } from '../harness/whole.js'
 
 const REORGS = Number(process.env['CACHED_ANSWERS_REORGS'] ?? 1)
 const FINALITY = 20
 /** Every fifth reorganisation goes below the final height. */
 const depthOf = (round: number): number => (round % 5 === 4 ? FINALITY + 4 : 1 + (round % 5))
 /** The blocks below the tip whose objects are read. */
-const BLOCKS_READ = 3
-const MAX_ADDRESSES = 10
+const BLOCKS_READ = IS_WHOLE ? 3 : 2
+const MAX_ADDRESSES = IS_WHOLE ? 10 : 4
 const READERS = 2
 /** Without pauses the readers would use most of the time of the processors. */
-const READ_EVERY_MS = 10
+const READ_EVERY_MS = IS_WHOLE ? 10 : 40
 /** Comparing with an explorer that has nothing in memory takes most of the time: the last of each four rounds, also after deep reorganisations. */
 const isCompared = (round: number): boolean => (REORGS - 1 - round) % 4 === 0
 

@@ -16,7 +16,7 @@ const FINALITY = 20
 /** The number of blocks of the deepest reorganisation. */
 const DEEP = IS_WHOLE ? 400 : 30
 /** The number of addresses whose answers are compared in CI; the rows of all are compared. */
-const MAX_ADDRESSES = IS_WHOLE ? Number.POSITIVE_INFINITY : 8
+const MAX_ADDRESSES = IS_WHOLE ? Number.POSITIVE_INFINITY : 4
 
 /** A chain on a node, and a pipeline that follows it when the test says so. */
 class World {
@@ -263,7 +263,8 @@ describe('reorganisations', () => {
     const watching = (async () => {
       while (!done) {
         seen.push((await pipeline.get('/blocks/tip')).height)
-        await sleep(2)
+        // Each answer takes processor time from what is watched.
+        await sleep(IS_WHOLE ? 2 : 20)
       }
     })()
     try {
@@ -338,7 +339,7 @@ describe('reorganisations', () => {
     fork.mine({ txs: [payment(chain, 4)] }, { time: noon }, { txs: [double], time: noon - 60 })
     fork.activate()
     await world.follow()
-    const scripts = [...new NaiveState(chain).scripts()].slice(-2)
+    const scripts = [...new NaiveState(chain).scripts()].slice(IS_WHOLE ? -2 : -1)
     const addresses = scripts.flatMap((script) => addressOf(Buffer.from(script, 'hex'), REGTEST) ?? [])
     const paths = [
       ...addresses.flatMap((address) =>

@@ -49,8 +49,19 @@ export async function pathsOfReads(
   const paths: ReadPath[] = []
   for (const read of READS.filter(isInUrl)) {
     const found = { good: [] as string[], other: [] as string[] }
-    for (const path of new Set(candidates(read, known))) {
-      const isGood = (await get(path)).status === 200
+    const plain = known.map((value) => candidates(read, [value])[0] ?? '')
+    const tried = new Map<string, boolean>()
+    const isAnswered = async (path: string): Promise<boolean> => {
+      const isGood = tried.get(path) ?? (await get(path)).status === 200
+      tried.set(path, isGood)
+      return isGood
+    }
+    // First the value that is answered without other arguments: to try these with each wrong value takes a hundred requests.
+    let first = 0
+    while (first < known.length && !(await isAnswered(plain[first] ?? ''))) first++
+    const ordered = [...known.slice(first, first + 1), ...known.slice(0, first), ...known.slice(first + 1)]
+    for (const path of new Set([...plain.slice(0, first), ...candidates(read, ordered)])) {
+      const isGood = await isAnswered(path)
       found[isGood ? 'good' : 'other'].push(path)
       if (found.good.length >= numbers.answered) break
     }
