@@ -117,7 +117,7 @@ const INPUT_CHARSET =
 const PLACES = Int32Array.from({ length: 128 }, (_, code) => INPUT_CHARSET.indexOf(String.fromCharCode(code)))
 const CHECKSUM_CHARSET = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l'
 /**
- * What the five bits that leave the checksum of 40 bits add to it, for each of their 32 values: the upper 8 bits, and the lower 32.
+ * Additions to the checksum of 40 bits for each value of the five bits that leave it: the upper 8 bits, and the lower 32.
  * Numbers instead of BigInts, because scripts have up to a million characters.
  */
 const [ADDED_UPPER, ADDED_LOWER] = ((): readonly [Int32Array, Int32Array] => {
