@@ -36,8 +36,6 @@ const test = (name: string, env: Job['env'], ...files: string[]): Job => ({
     [
       'node_modules/vitest/vitest.mjs',
       'run',
-      '--project',
-      'system',
       ...files.map((file) => (file.includes('/') ? `test/${file}.test.ts` : `test/system/${file}.test.ts`)),
     ],
   ],
