@@ -96,6 +96,9 @@ describe.skipIf(CHROMIUM === undefined)('the pages in Chromium', () => {
     return page
   }
 
+  /** Opens the list of pages on a phone. By a click: on a busy machine a tap may take so long that it is a long press. */
+  const openMenu = (page: Page): Promise<void> => page.click('.bar .menu')
+
   async function done(page: Page): Promise<void> {
     expect(errors).toEqual([])
     await page.context().close()
@@ -165,8 +168,7 @@ describe.skipIf(CHROMIUM === undefined)('the pages in Chromium', () => {
     })
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360)
     expect(await page.locator('nav.pages').isVisible()).toBe(false)
-    // On a busy machine a tap may take so long that it is a long press.
-    await page.click('.bar .menu')
+    await openMenu(page)
     await page.locator('nav.pages a', { hasText: 'Home' }).click()
     await page.waitForURL(`${docs.url}/`)
     await done(page)
@@ -240,8 +242,7 @@ describe.skipIf(CHROMIUM === undefined)('the pages in Chromium', () => {
       hasTouch: true,
     })
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
-    // On a busy machine a tap may take so long that it is a long press.
-    await page.click('.bar .menu')
+    await openMenu(page)
     const link = page.locator('nav.pages a', { hasText: LONG_WORD })
     const lines = await link.evaluate((element) => element.clientHeight)
     const one = await page
@@ -302,8 +303,7 @@ describe.skipIf(CHROMIUM === undefined)('the pages in Chromium', () => {
       "(() => { const { scrollWidth, clientWidth } = document.querySelector('.brand span'); return scrollWidth <= clientWidth })()"
     expect(await page.evaluate(isWhole)).toBe(true)
     expect(await page.locator('.bar .site').isVisible()).toBe(false)
-    // On a busy machine a tap may take so long that it is a long press.
-    await page.click('.bar .menu')
+    await openMenu(page)
     expect(await page.locator('.pages .site').isVisible()).toBe(true)
     await page.context().close()
     await own.close()
