@@ -20,12 +20,23 @@ const CHANCE_BITS = 19n
 /** The bit above the random bits: of two simultaneous claims, a claim that hands over to another database wins. */
 const HAND_OVER_BIT = 1n << CHANCE_BITS
 
+/** Returns the condition by which heads beyond the claim of a later writer are hidden. @param claims SQL of the claims that count. */
+const exceptHiddenBy = (claims: string): string =>
+  `NOT arrayExists(claim -> claim.1 > heads.writer AND claim.2 < heads.position,
+  (SELECT groupArray((writer, position)) FROM ${claims}))`
+
 /**
  * SQL condition for rows of `heads`: the materializer that wrote the head did not write it beyond the position at which a later
  * materializer took over. Heads of a superseded materializer, for example after a pause, are therefore never visible.
  */
-export const SHOWN_HEADS = `NOT arrayExists(claim -> claim.1 > heads.writer AND claim.2 < heads.position,
-  (SELECT groupArray((writer, position)) FROM writers))`
+export const SHOWN_HEADS = exceptHiddenBy('writers')
+
+/**
+ * SQL condition for rows of `heads` up to the position of a state that a reader has: `SHOWN_HEADS`, except that a hand-over to another
+ * database hides none. A head that was written at the moment of the hand-over is not valid, but a reader that has read it before
+ * answers from its state until the other database shows its position.
+ */
+export const HEADS_OF_STATE = exceptHiddenBy("writers WHERE successor = ''")
 
 /**
  * Takes over as the only writer: heads of earlier writers are valid only up to the newest head.

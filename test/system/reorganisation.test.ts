@@ -416,6 +416,33 @@ describe('reorganisations', () => {
     expect(await pageOf('/supply?at=')).not.toContain('class="notice past"')
   })
 
+  it('stay listed if the database is handed over at the moment at which the newest one is written', async () => {
+    const chain = buildChain({ seed: 'handed over', blocks: 8 })
+    world = await World.of(chain)
+    await world.agree()
+    for (const depth of [1, 2]) {
+      const fork = forkAt(chain, chain.tip.height - depth)
+      for (let block = 0; block <= depth; block++) fork.mine({})
+      fork.activate()
+      await world.agree()
+    }
+    const { pipeline } = world
+    const stale = (await pipeline.get('/reorgs')).body.items[0].disconnected[0].hash as string
+    // The newest head is read by an explorer between the check of the hand-over and its row.
+    await pipeline.db
+      .command(`INSERT INTO writers SELECT max(writer) + 1, (SELECT max(position) FROM heads) - 1, now64(3), 'other', ''
+      FROM writers`)
+    const { body } = await pipeline.get('/reorgs?limit=7')
+    expect(body).toMatchObject({
+      total: 2,
+      items: [
+        { seq: 2, depth: 2 },
+        { seq: 1, depth: 1 },
+      ],
+    })
+    expect((await pipeline.get(`/block/${stale}`)).body).toMatchObject({ hash: stale, canonical: false })
+  })
+
   it('leave height 0 alone served properly', async () => {
     const chain = buildChain({ seed: 'genesis', blocks: 0 })
     world = await World.of(chain)

@@ -1,6 +1,6 @@
 import type { Head } from '../../../../pipelines/tables/head.js'
 import { HEIGHTS, KEYS, queryByKeys } from '../../../../pipelines/tables/keys.js'
-import { SHOWN_HEADS } from '../../../../pipelines/tables/writers.js'
+import { HEADS_OF_STATE } from '../../../../pipelines/tables/writers.js'
 import { blocks, reorgs, stats } from './channels.js'
 import type { Feed } from './feed.js'
 import type { Channel } from './streams.js'
@@ -124,7 +124,7 @@ export class FeedWriter {
     const sql = `SELECT tip_height AS tip, arrayMap(each -> lower(hex(each)), connected) AS hashes,
       blocks_before AS before FROM heads
       WHERE position <= {position:Int64} AND blocks_before + length(connected) > {after:Int64} AND notEmpty(connected)
-      AND ${SHOWN_HEADS}
+      AND ${HEADS_OF_STATE}
       ORDER BY position LIMIT 1 BY position`
     const rows = await this.#tables.query<{ tip: string; hashes: string[]; before: string }>(sql, {
       after,
@@ -140,7 +140,7 @@ export class FeedWriter {
   async #lastReorgs(after: number, { position }: Head): Promise<FeedEvent[]> {
     const sql = `SELECT tip_height AS tip, arrayMap(each -> lower(hex(each)), connected) AS now,
       arrayMap(each -> lower(hex(each)), disconnected) AS gone, reorgs_before AS before FROM heads
-      WHERE position <= {position:Int64} AND reorgs_before >= {after:Int64} AND notEmpty(disconnected) AND ${SHOWN_HEADS}
+      WHERE position <= {position:Int64} AND reorgs_before >= {after:Int64} AND notEmpty(disconnected) AND ${HEADS_OF_STATE}
       ORDER BY position LIMIT 1 BY position`
     type Row = { tip: string; now: string[]; gone: string[]; before: string }
     const rows = await this.#tables.query<Row>(sql, { after, position })

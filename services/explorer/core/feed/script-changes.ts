@@ -2,7 +2,7 @@ import { type BlockId, blockTag } from '../../../../pipelines/chain/block.js'
 import { blocksFilter } from '../../../../pipelines/tables/chain-view.js'
 import { SCRIPT_TX_COLUMNS } from '../../../../pipelines/tables/schema.js'
 import { Selection } from '../../../../pipelines/tables/selection.js'
-import { SHOWN_HEADS } from '../../../../pipelines/tables/writers.js'
+import { HEADS_OF_STATE } from '../../../../pipelines/tables/writers.js'
 import { netChange } from '../state/overlay.js'
 import { lastOfScript, pageOfScript } from '../reads/script.js'
 import type { CanonicalBlocks } from '../tables/canonical-blocks.js'
@@ -102,7 +102,7 @@ export async function missedSince(
 ): Promise<Missed | undefined> {
   const sql = `SELECT tip_height AS tip, arrayMap(each -> lower(hex(each)), connected) AS joined,
       arrayMap(each -> lower(hex(each)), disconnected) AS gone FROM heads
-    WHERE heads.position > {from:Int64} AND heads.position <= {to:Int64} AND ${SHOWN_HEADS}
+    WHERE heads.position > {from:Int64} AND heads.position <= {to:Int64} AND ${HEADS_OF_STATE}
       AND (notEmpty(connected) OR notEmpty(disconnected)) ORDER BY heads.position LIMIT 1 BY heads.position LIMIT ${String(MAX_HEADS + 1)}`
   type Row = { tip: string; joined: string[]; gone: string[] }
   const rows = await tables.query<Row>(sql, { from: position, to: now.position })

@@ -5,7 +5,7 @@ import { decodePrevouts, outpointsOf } from '../../../../pipelines/chain/prevout
 import { parseBody, parseTx, serializeTx } from '../../../../pipelines/chain/transaction.js'
 import type { ChainView } from '../../../../pipelines/tables/chain-view.js'
 import type { Head } from '../../../../pipelines/tables/head.js'
-import { SHOWN_HEADS } from '../../../../pipelines/tables/writers.js'
+import { HEADS_OF_STATE } from '../../../../pipelines/tables/writers.js'
 import { shownTx, type ShownTx } from '../mempool/shown-tx.js'
 import { type ChainedTx, type Overlay, type Mempool, returnable } from '../mempool/mempool.js'
 import type { ChainState } from './state.js'
@@ -147,7 +147,7 @@ export async function overlayBySearch(
 /** Returns the blocks that heads of a span disconnected and that are not on the chain, lowest first. */
 async function disconnectedWithin({ from, to }: Span, view: ChainView, tables: Tables): Promise<BlockId[]> {
   const sql = `SELECT tip_height AS tip, length(connected) AS grown, arrayMap(each -> lower(hex(each)), disconnected) AS gone
-    FROM heads WHERE position > {from:Int64} AND position <= {to:Int64} AND notEmpty(disconnected) AND ${SHOWN_HEADS}
+    FROM heads WHERE position > {from:Int64} AND position <= {to:Int64} AND notEmpty(disconnected) AND ${HEADS_OF_STATE}
     ORDER BY position LIMIT 1 BY position LIMIT 1000`
   const rows = await tables.query<{ tip: string; grown: string; gone: string[] }>(sql, { from, to })
   const blocks = new Map<string, number>()

@@ -7,7 +7,7 @@ import { blockAt, type BlockRow, heightsOf } from '../../tables/blocks.js'
 import { blockKey } from '../../tables/point-keys.js'
 import type { ChainState } from '../../state/state.js'
 import { MissingBlock } from '../../../../../pipelines/tables/chain-view.js'
-import { SHOWN_HEADS } from '../../../../../pipelines/tables/writers.js'
+import { HEADS_OF_STATE } from '../../../../../pipelines/tables/writers.js'
 import { scriptHash } from '../../../../../pipelines/chain/script.js'
 import type { ReadContext } from '../read.js'
 import type { Tables } from '../../tables/tables.js'
@@ -63,7 +63,7 @@ function rowOf(tables: Queries, height: number, hash: string): Promise<BlockRow 
 
 async function wasReplaced(tables: Queries, chain: ChainState, hash: string): Promise<boolean> {
   const sql = `SELECT count() AS heads FROM heads WHERE position <= {position:Int64}
-    AND notEmpty(disconnected) AND ${SHOWN_HEADS} AND has(disconnected, toFixedString(unhex({hash:String}), 32))`
+    AND notEmpty(disconnected) AND ${HEADS_OF_STATE} AND has(disconnected, toFixedString(unhex({hash:String}), 32))`
   const rows = await tables.query<{ heads: string }>(sql, { position: chain.position, hash })
   return Number(rows[0]?.heads) > 0
 }

@@ -1,5 +1,5 @@
 import type { Static } from '@sinclair/typebox'
-import { SHOWN_HEADS } from '../../../../../pipelines/tables/writers.js'
+import { HEADS_OF_STATE } from '../../../../../pipelines/tables/writers.js'
 import { blockTag, type BlockId } from '../../../../../pipelines/chain/block.js'
 import { outpointOf } from '../../../../../pipelines/chain/prevout.js'
 import { parseBody, type TxInput } from '../../../../../pipelines/chain/transaction.js'
@@ -28,7 +28,7 @@ async function reorgsBetween(
   const sql = `SELECT tip_height AS tip, arrayMap(each -> lower(hex(each)), connected) AS now,
       arrayMap(each -> lower(hex(each)), disconnected) AS gone, reorgs_before AS before FROM heads
     WHERE heads.position <= {position:Int64} AND reorgs_before BETWEEN {from:UInt64} AND {to:UInt64} AND notEmpty(disconnected)
-      AND ${SHOWN_HEADS} ORDER BY heads.position DESC LIMIT 1 BY heads.position`
+      AND ${HEADS_OF_STATE} ORDER BY heads.position DESC LIMIT 1 BY heads.position`
   return tables.query<Row>(sql, { position: chain.position, from: from - 1, to: to - 1 })
 }
 
