@@ -1,9 +1,8 @@
 import type { BlockId } from '../chain/block.js'
 import { blocksBeside, chainTagFilter, type ChainView } from '../tables/chain-view.js'
 import type { Database } from '../tables/clickhouse.js'
-import { integerSet } from '../tables/keys.js'
 import { Selection } from '../tables/selection.js'
-import type { ParentState } from './apply/block-writer.js'
+import type { Beside, ParentState } from './apply/block-writer.js'
 import { hexOf } from '../chain/hash.js'
 import { type Network, networkNamed } from '../chain/networks.js'
 import { NO_SUMS, SUM_COLUMNS, type Sums } from './apply/sums.js'
@@ -108,11 +107,14 @@ export class WorkingChain {
     return chainTagFilter(Math.min(this.#finalHeight, upTo), tail, this.#stale)
   }
 
-  /** SQL condition for the rows of blocks that are not on this chain, in a table that is ordered by height. */
-  get beside(): string {
-    const heights = [...new Set(this.#stale.values())]
-    const stale = heights.length === 0 ? '' : ` OR height IN ${integerSet(heights)}`
-    return `(height > ${String(this.#finalHeight)}${stale}) AND NOT ${this.filter(this.#written.height)}`
+  /** The blocks that are not on this chain as it is now. */
+  get beside(): Beside {
+    const [finalHeight, tail, stale] = [this.#finalHeight, new Map(this.#tail), new Map(this.#stale)]
+    return {
+      above: finalHeight,
+      heights: new Set(stale.values()),
+      has: ({ height, hash }) => (height > finalHeight ? tail.get(height) !== hash : stale.has(hash)),
+    }
   }
 
   /**

@@ -3,7 +3,7 @@ import { coded } from '../errors.js'
 import type { Database } from './clickhouse.js'
 import type { Head } from './head.js'
 import { hashSet, integerSet } from './keys.js'
-import { Selection } from './selection.js'
+import { pointSettings, Selection } from './selection.js'
 
 /** The rows that belong to the chain of a head. Immutable: each head has a view of its own. */
 export class ChainView {
@@ -132,8 +132,8 @@ export class MissingBlock extends coded('HW_BLOCK_MISSING') {}
 const LINK = new Selection({ height: 'u32', hash: 'hash', prev_hash: 'hash' })
 type Link = Awaited<ReturnType<typeof LINK.query>>[number]
 
-const links = (db: Database, condition: string): Promise<Link[]> =>
-  LINK.query(db, `FROM blocks WHERE ${condition} LIMIT 1 BY height, hash`)
+const links = (db: Database, condition: string, settings = ''): Promise<Link[]> =>
+  LINK.bytes(db, `FROM blocks WHERE ${condition} LIMIT 1 BY height, hash${settings}`)
 
 /**
  * Builds the view of a head from the tables alone: the tail by walking back from the tip, the stale blocks from heights with
@@ -254,7 +254,8 @@ export async function blocksBeside(
   to: number,
 ): Promise<Map<string, number>> {
   if (to <= from) return new Map()
-  const rows = await links(db, `height > ${String(from)} AND height <= ${String(to)}`)
+  const span = `height > ${String(from)} AND height <= ${String(to)}`
+  const rows = await links(db, span, pointSettings(to - from))
   const others = rows.filter(({ height, hash }) => tail.get(height) !== hash)
   return new Map(others.map(({ height, hash }) => [hash, height]))
 }

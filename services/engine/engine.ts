@@ -16,7 +16,8 @@ const START_DEADLINE_MS = 60_000
 const STOP_DEADLINE_MS = 25_000
 const LOOK_AGAIN_MS = 30
 const PORT_ATTEMPTS = 5
-const LOOK_FOR_LOST_MS = 500
+/** The engine removes what a merge has replaced after some minutes. */
+const LOOK_FOR_LOST_MS = 2_000
 const ANSWER_MS = 2_000
 
 export interface EngineOptions {

@@ -48,6 +48,9 @@ export function engineSettings(
     background_message_broker_schedule_pool_size: 1,
     background_distributed_schedule_pool_size: 1,
     merge_tree: {
+      // By default a merge leaves out the parts at its end that are smaller than a hundredth of the sum, down to two parts: in a small
+      // table these are the largest part and the rows of one block, so that each block rewrites the table.
+      merge_selector_enable_heuristic_to_remove_small_parts_at_right: 0,
       number_of_free_entries_in_pool_to_lower_max_size_of_merge: 2,
       number_of_free_entries_in_pool_to_execute_mutation: 1,
       number_of_free_entries_in_pool_to_execute_optimize_entire_partition: 1,

@@ -6,10 +6,10 @@ import type { BlockId } from '../../chain/block.js'
 import type { Network } from '../../chain/networks.js'
 import { blocksFilter } from '../../tables/chain-view.js'
 import type { Database } from '../../tables/clickhouse.js'
-import { KEYS, KEYS20, keySlices, queryByKeys, withKeys } from '../../tables/keys.js'
+import { integerSet, KEYS, KEYS20, keySlices, queryByKeys, withKeys } from '../../tables/keys.js'
 import { EncodedRows } from '../../tables/rowbinary.js'
 import { REPLACED_WITNESSES, TXS } from '../../tables/schema.js'
-import { Selection } from '../../tables/selection.js'
+import { pointSettings, Selection } from '../../tables/selection.js'
 import { assertOwnTags } from '../../tables/tags.js'
 import { whileNewest } from '../../tables/writers.js'
 import { BlockApplier, CumulativeRows } from './block-applier.js'
@@ -26,6 +26,7 @@ const CACHED_SCRIPTS = 80_000
 const BLOCKS_AT_ONCE = 20
 
 const TX = new Selection(TXS.columns)
+const BLOCK_ID = new Selection({ height: 'u32', hash: 'hash' })
 
 /** The number of transactions from which on a script's totals are read by a separate query, from the end of its history. */
 const LONG_HISTORY = 1_000
@@ -43,8 +44,16 @@ export interface ParentState {
   readonly sums: Sums
   /** The writer number: nothing is written once another writer has taken over. */
   readonly writer: bigint
-  /** SQL condition for the rows of `block_txs` of blocks that are not on the chain. */
-  readonly beside: string
+  readonly beside: Beside
+}
+
+/** The blocks that are not on a chain, but may have rows. */
+export interface Beside {
+  /** The height above which the tables may contain such blocks at any height; they contain further ones at `heights`. */
+  readonly above: number
+  readonly heights: ReadonlySet<number>
+  /** Returns whether a block of the tables is not on the chain. */
+  readonly has: (block: BlockId) => boolean
 }
 
 /** Results of lookups for some blocks before these are applied. */
@@ -203,14 +212,15 @@ export class BlockWriter {
     { writer, beside }: Pick<ParentState, 'writer' | 'beside'>,
   ): Promise<void> {
     await this.db.insert(applied.blocks, whileNewest(writer))
-    await assertOwnTags(this.db, applied.ids)
+    const written = await this.#writtenBlocks(applied.ids, beside)
+    assertOwnTags(applied.ids, written)
     await this.#keepLeft()
     const tables = [...applied.tables, ...own.others]
     await Promise.all([
       // First, because it takes two inserts.
       this.#insertTransactions(own, writer),
       ...tables.map((rows) => this.db.insert(rows)),
-      this.#keepShared(applied.txids, own, beside),
+      this.#keepShared(applied.txids, own, written.filter(beside.has)),
     ])
     for (const txid of applied.coinbases) this.#coinbases.delete(txid)
     this.onChanges?.(applied.changes)
@@ -225,12 +235,23 @@ export class BlockWriter {
     await this.db.insert(txs, whileNewest(writer))
   }
 
-  /** Keeps the witnesses of transactions that blocks of other branches contain, too: a late insert of these may replace them. */
-  async #keepShared(txids: readonly string[], { txs }: OwnRows, beside: string): Promise<void> {
-    const others = `block_txs WHERE ${beside} AND witness_tag != 0`
-    // Nearly always there are none, and this reads no txids.
-    if ((await this.db.query(`SELECT 1 FROM ${others} LIMIT 1`)).length === 0) return
-    const sql = `SELECT DISTINCT lower(hex(txid)) AS id FROM ${others} AND txid IN ${KEYS}`
+  /** Returns the blocks of the tables at the heights of some blocks, and at those where blocks may be that are not on the chain. */
+  async #writtenBlocks(blocks: readonly BlockId[], { above, heights }: Beside): Promise<BlockId[]> {
+    const own = blocks.map(({ height }) => height).filter((height) => height <= above)
+    const lower = [...new Set([...own, ...heights])]
+    const orAt = lower.length === 0 ? '' : ` OR height IN ${integerSet(lower)}`
+    return BLOCK_ID.bytes(this.db, `FROM blocks WHERE height > ${String(above)}${orAt}${pointSettings(0)}`)
+  }
+
+  /**
+   * Keeps the witnesses of transactions that blocks of other branches contain, too: a late insert of these may replace them.
+   * @param others the blocks that are not on the chain, nearly always none.
+   */
+  async #keepShared(txids: readonly string[], { txs }: OwnRows, others: readonly BlockId[]): Promise<void> {
+    if (others.length === 0) return
+    const heights = integerSet([...new Set(others.map(({ height }) => height))])
+    const sql = `SELECT DISTINCT lower(hex(txid)) AS id FROM block_txs
+      WHERE height IN ${heights} AND ${blocksFilter(others)} AND witness_tag != 0 AND txid IN ${KEYS}`
     const rows = await queryByKeys<{ id: string }>(this.db, sql, txids)
     if (rows.length === 0) return
     const shared = new Set(rows.map(({ id }) => id))
