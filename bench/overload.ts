@@ -4,6 +4,7 @@ import { OVERLOADED } from '../services/explorer/core/answering/failure.js'
 import { MAX_IN_FLIGHT } from '../services/explorer/core/answering/reader.js'
 import type { ServiceProcess } from '../test/harness/processes.js'
 import { startBareServer } from './bare-server.js'
+import { shuffled } from './large-chain.js'
 import { LoadGenerator, type LoadResult } from './load-generator.js'
 import { indexedExplorer, peakSize, withProcesses } from './processes.js'
 import { comparison, percentile } from './repetitions.js'
@@ -65,8 +66,17 @@ const REFUSED_REQUESTS = 50_000
  */
 export function overload(options: OverloadOptions): Promise<Figure[]> {
   return withProcesses(async (start, folder) => {
-    const { port, nodeUrl, explorer } = await indexedExplorer(start, folder, { ...options, mix: 'cheap' })
-    const paths = (await txidsOf(nodeUrl, options.blocks)).map((txid) => `/api/v1/tx/${txid}`)
+    // Transactions that are not among the newest are not in the store: answers wait for the database.
+    const env = { TX_STORE_BYTES: '0' }
+    const { port, nodeUrl, explorer } = await indexedExplorer(
+      start,
+      folder,
+      { ...options, mix: 'cheap' },
+      env,
+    )
+    // Older transactions have more spent outputs, and so more lookups.
+    const txids = shuffled(await txidsOf(nodeUrl, options.blocks))
+    const paths = txids.map((txid) => `/api/v1/tx/${txid}`)
     const generator = new LoadGenerator({ port, paths })
     const bare = await startBareServer(new Map([[REFUSED_PATH, REFUSAL]]))
     const refusedPaths = Array.from({ length: REFUSED_REQUESTS }, () => REFUSED_PATH)

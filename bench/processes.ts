@@ -166,10 +166,15 @@ export interface Stack {
   readonly explorer: ServiceProcess
 }
 
-/** Indexes a simulated chain, and returns when the explorer shows its history. All processes continue. */
-export async function startStack(start: Start, folder: string, options: NodeOptions): Promise<Stack> {
+/** Indexes a simulated chain, and returns when the explorer shows its history. All processes continue. @param env of the explorer. */
+export async function startStack(
+  start: Start,
+  folder: string,
+  options: NodeOptions,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Stack> {
   const { url, node } = await simulatedNode(start, folder, options)
-  return { node, ...(await indexOf(start, url, options.blocks)) }
+  return { node, ...(await indexOf(start, url, options.blocks, env)) }
 }
 
 /** Indexes the chain of a node, and returns when the explorer shows its blocks. All processes continue. @param env of the explorer. */
@@ -188,9 +193,14 @@ export async function indexOf(
   return { nodeUrl, engine, poller, materializer, ...explorer }
 }
 
-/** Starts an explorer of a simulated chain, and returns when it shows all of it and no work is left. */
-export async function indexedExplorer(start: Start, folder: string, options: NodeOptions): Promise<Stack> {
-  const stack = await startStack(start, folder, options)
+/** Starts an explorer of a simulated chain, and returns when it shows all of it and no work is left. @param env of the explorer. */
+export async function indexedExplorer(
+  start: Start,
+  folder: string,
+  options: NodeOptions,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Stack> {
+  const stack = await startStack(start, folder, options, env)
   await Promise.all([stack.poller.kill('SIGTERM'), stack.materializer.kill('SIGTERM')])
   // It writes its transaction store.
   await becomeIdle([stack.explorer])

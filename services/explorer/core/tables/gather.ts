@@ -25,7 +25,7 @@ export interface GatherOptions<V> {
   readonly least?: number
   /** The maximum number of keys per batch. */
   readonly maxKeys?: number
-  /** The number of waiting keys from which on new work should be refused. */
+  /** The number of waiting keys from which on new work should be refused: by default those of a batch, and at least `KEYS`. */
   readonly maxWaiting?: number
   /** Calls back when the waiting keys are to be looked up; by default at the end of the turn. */
   readonly begin?: (callback: () => void) => void
@@ -68,7 +68,7 @@ export class Gatherer<V> implements Lookup<V> {
 
   constructor(options: GatherOptions<V>) {
     const { load, near, inFlight = IN_FLIGHT, least = LEAST } = options
-    const { maxKeys = KEYS, maxWaiting = KEYS, begin = queueMicrotask } = options
+    const { maxKeys = KEYS, maxWaiting = Math.max(KEYS, maxKeys), begin = queueMicrotask } = options
     this.#load = load
     this.#near = near
     this.#inFlight = inFlight

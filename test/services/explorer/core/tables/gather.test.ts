@@ -152,4 +152,18 @@ describe('lookups of clients that disconnect', () => {
     expect([gatherer.waiting, gatherer.isFull]).toEqual([0, false])
     await Promise.all(requested)
   })
+
+  it('by default wait for the next batch without refusing others, also if that is large', async () => {
+    const { gatherer } = endless(1_000)
+    const request = (name: string, count: number): void => {
+      const keys = Array.from({ length: count }, (_, at) => `${name}${String(at)}`)
+      void outcome(gatherer.getAll(keys))
+    }
+    // Two batches are in flight; the last keys wait.
+    for (const name of ['a', 'b', 'c']) request(name, 999)
+    await turn()
+    expect([gatherer.waiting, gatherer.isFull]).toEqual([997, false])
+    request('d', 3)
+    expect([gatherer.waiting, gatherer.isFull]).toEqual([1_000, true])
+  })
 })
