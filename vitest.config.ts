@@ -71,6 +71,7 @@ const shared = {
   testTimeout: 10 * MINUTE,
   hookTimeout: 10 * MINUTE,
   teardownTimeout: MINUTE,
+  env: { ANSWER_DEADLINE_MS: String(MINUTE) },
 }
 
 export default defineConfig({

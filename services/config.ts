@@ -214,6 +214,11 @@ const SETTINGS = {
     { least: 10, most: 3_600_000, fallback: 1000 },
     'The interval between two polls of the node, in milliseconds.',
   ),
+  answerDeadlineMs: integer(
+    'ANSWER_DEADLINE_MS',
+    { least: 100, most: 600_000, fallback: 5_000 },
+    'The maximum time for an answer of the explorer, in milliseconds; then it is 503, and its queries are cancelled. A database that is silent for as long counts as unreachable. For a slow machine or disk.',
+  ),
   rateLimitPerMinute: integer(
     'RATE_LIMIT_PER_MINUTE',
     { least: 0, most: 1_000_000_000, fallback: 100 },

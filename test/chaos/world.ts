@@ -78,6 +78,7 @@ export class World {
       materializer: database(links.writer),
       explorer: {
         ...database(links.reader),
+        ANSWER_DEADLINE_MS: '5000',
         EXPLORER_PORT: String(explorerPort),
         EXPLORER_GRPC_PORT: '0',
         ELECTRUM_PORT: String(electrumPort),

@@ -14,6 +14,7 @@ import { type ExplorerOptions, startExplorer } from '../../services/explorer/hos
 import { quickFolder } from './quick-folder.js'
 import { writeMempoolHistory } from '../../services/materializer/history.js'
 import { restoreTables } from './template.js'
+import { PATIENT_DEADLINE_MS } from './processes.js'
 import { until } from './until.js'
 
 export interface Answer {
@@ -128,6 +129,7 @@ export class Pipeline {
       log,
       logger,
       rateLimitPerMinute: 0,
+      answerDeadlineMs: PATIENT_DEADLINE_MS,
       locateNode: () => Promise.resolve(options.nodeUrl),
       ...options.explorer,
     })

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, inject, it } from 'vitest'
 import { type Explorer, startExplorer } from '../../services/explorer/host/explorer.js'
 import { type Simnode, startSimnode } from '../../services/simnode/node.js'
 import { type Answer, getAnswer, Pipeline } from '../harness/pipeline.js'
+import { PATIENT_DEADLINE_MS } from '../harness/processes.js'
 import { until } from '../harness/until.js'
 import { IS_WHOLE } from '../harness/whole.js'
 
@@ -109,6 +110,7 @@ describe('answers from memory', { timeout: 30 * 60_000 }, () => {
       log,
       logger: pino({ level: 'silent' }),
       rateLimitPerMinute: 0,
+      answerDeadlineMs: PATIENT_DEADLINE_MS,
       auditEveryMs: 0,
     })
   }

@@ -14,6 +14,7 @@ import type { ReadContext } from '../../services/explorer/core/reads/read.js'
 import { startRecordedNode } from '../../services/recorded-node/node.js'
 import { readPages } from '../content/pages.js'
 import { getAnswer, Pipeline } from '../harness/pipeline.js'
+import { PATIENT_DEADLINE_MS } from '../harness/processes.js'
 import { TIMELINE } from '../harness/recording.js'
 import { IS_WHOLE } from '../harness/whole.js'
 import { type GraphqlAnswer, send } from '../services/explorer/faces/graphql/client.js'
@@ -121,6 +122,7 @@ describe('GraphQL of the recorded chain', () => {
       log: pipeline.log,
       logger: pino({ level: 'silent' }),
       rateLimitPerMinute: 0,
+      answerDeadlineMs: PATIENT_DEADLINE_MS,
       auditEveryMs: 0,
       definitions,
     })

@@ -16,6 +16,7 @@ import { BUSY, writeBusyScript } from '../harness/busy-script.js'
 import { Counting } from '../harness/counting.js'
 import { useDatabase } from '../harness/engine.js'
 import { getAnswer } from '../harness/pipeline.js'
+import { PATIENT_DEADLINE_MS } from '../harness/processes.js'
 import { headWith } from '../harness/heads.js'
 
 const TXS = 200_000
@@ -76,7 +77,13 @@ describe('an address with 200,000 transactions', () => {
     )
     folder = await mkdtemp(join(tmpdir(), 'headwater-'))
     log = await openEmbeddedLog(folder)
-    explorer = await startExplorer({ port: 0, db, log, logger: pino({ level: 'silent' }) })
+    explorer = await startExplorer({
+      port: 0,
+      answerDeadlineMs: PATIENT_DEADLINE_MS,
+      db,
+      log,
+      logger: pino({ level: 'silent' }),
+    })
   })
 
   afterAll(async () => {

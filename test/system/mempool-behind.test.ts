@@ -6,6 +6,7 @@ import { openEmbeddedLog } from '../../pipelines/log/embedded/embedded.js'
 import { type Simnode, startSimnode } from '../../services/simnode/node.js'
 import { startExplorer } from '../../services/explorer/host/explorer.js'
 import { getAnswer, Pipeline } from '../harness/pipeline.js'
+import { PATIENT_DEADLINE_MS } from '../harness/processes.js'
 import { until } from '../harness/until.js'
 import { FeedClient } from '../services/explorer/feed-client.js'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -54,6 +55,7 @@ function startOther({ db }: Pipeline, log: EventLog): ReturnType<typeof startExp
     log,
     logger: pino({ level: 'silent' }),
     rateLimitPerMinute: 0,
+    answerDeadlineMs: PATIENT_DEADLINE_MS,
     locateNode: () => Promise.resolve(undefined),
   })
 }

@@ -31,6 +31,7 @@ import { startSimnode } from '../../services/simnode/node.js'
 import { buildChain, forkAt } from '../../services/simnode/chain/sim-chain.js'
 import { dropDatabase, newTables, useEngine } from '../harness/engine.js'
 import { expectSameRows } from '../harness/clean-index.js'
+import { PATIENT_DEADLINE_MS } from '../harness/processes.js'
 import { getAnswer, Pipeline } from '../harness/pipeline.js'
 import { text } from '../deploy/tools.js'
 import { startReplica, statementsOf } from '../harness/cluster-schema.js'
@@ -429,7 +430,7 @@ describe('a chain without a ranking', () => {
     )
     const folder = await mkdtemp(join(tmpdir(), 'headwater-'))
     const log = await openEmbeddedLog(folder)
-    const explorer = await startExplorer({ port: 0, db, log, logger })
+    const explorer = await startExplorer({ port: 0, answerDeadlineMs: PATIENT_DEADLINE_MS, db, log, logger })
     try {
       const query = vi.spyOn(Database.prototype, 'query')
       const answer = await getAnswer(`${explorer.url}/api/v1/stats/richlist`)

@@ -13,6 +13,7 @@ import { type Simnode, startSimnode } from '../../services/simnode/node.js'
 import { callNode, follow } from '../harness/follow-node.js'
 import { NaiveChain } from '../harness/naive-chain.js'
 import { getAnswer, Pipeline } from '../harness/pipeline.js'
+import { PATIENT_DEADLINE_MS } from '../harness/processes.js'
 import { until } from '../harness/until.js'
 import { IS_WHOLE } from '../harness/whole.js'
 import { graphql, grpc, type Face } from '../services/explorer/core/reads/faces.js'
@@ -239,6 +240,7 @@ describe('replaced transactions', () => {
       log: pipeline.log,
       logger: pino({ level: 'silent' }),
       rateLimitPerMinute: 0,
+      answerDeadlineMs: PATIENT_DEADLINE_MS,
     })
     try {
       expect(await pipeline.log.last('node')).toBe(position)

@@ -9,6 +9,7 @@ import { type Explorer, startExplorer } from '../../services/explorer/host/explo
 import { txStorePath } from '../../services/explorer/host/tx-store.js'
 import { type Simnode, startSimnode } from '../../services/simnode/node.js'
 import { getAnswer, Pipeline } from '../harness/pipeline.js'
+import { PATIENT_DEADLINE_MS } from '../harness/processes.js'
 import { quickFolder } from '../harness/quick-folder.js'
 import { until } from '../harness/until.js'
 import { IS_WHOLE, sampledByKind } from '../harness/whole.js'
@@ -65,6 +66,7 @@ describe('the transaction store', { timeout: 10 * 60_000 }, () => {
       log,
       logger: pino({ level: process.env['TEST_LOG'] ?? 'silent' }),
       rateLimitPerMinute: 0,
+      answerDeadlineMs: PATIENT_DEADLINE_MS,
       auditEveryMs: 0,
       ...(maxBytes > 0 && { txStore: { path: txStorePath(folder), maxBytes, settings } }),
     })

@@ -29,7 +29,7 @@ export interface Data {
 export function dataOf(options: ExplorerOptions): Data {
   const { db, logger, definitions = {}, txStore, hasBodies = true } = options
   const { locateNode: locate = () => Promise.resolve(undefined) } = options
-  const database = new AvailableDatabase(db, logger)
+  const database = new AvailableDatabase(db, logger, options.answerDeadlineMs)
   const state = new State()
   const near = txStore && new NearRows(new TxStoreReader(txStore.path), () => state.chain.blocks, logger)
   const connection = new NodeConnection({ locate, logger })

@@ -27,6 +27,8 @@ export interface ExplorerOptions {
   /** The name of the network that log and database must be of. Not set: any. */
   readonly chain?: string | undefined
   readonly logger: Logger
+  /** The maximum time for an answer, in milliseconds. Not set: five seconds. */
+  readonly answerDeadlineMs?: number
   /** Requests to /api/v1 per client and minute; 0, the default, for no limit. */
   readonly rateLimitPerMinute?: number
   /** Requests to Esplora's HTTP API per client and minute; 0, the default, for no limit. */

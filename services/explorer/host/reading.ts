@@ -67,6 +67,7 @@ export function readingOf(
   const reader = new Reader({
     ...data,
     node,
+    deadlineMs: options.answerDeadlineMs,
     token: healthToken === undefined ? undefined : new Token(healthToken),
     limit: limitOf('requests', options.rateLimitPerMinute, options),
     refreshHeads: () => {

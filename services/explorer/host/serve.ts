@@ -27,6 +27,7 @@ export async function serve(context: ServiceContext): Promise<void> {
   const member = cluster.isWorker ? memberOf(context) : undefined
   const log = await openEventLog(config, logger)
   const {
+    answerDeadlineMs,
     rateLimitPerMinute,
     esploraRateLimitPerMinute,
     electrumRateLimitPerMinute,
@@ -49,6 +50,7 @@ export async function serve(context: ServiceContext): Promise<void> {
     log,
     chain: config.chain,
     logger,
+    answerDeadlineMs,
     rateLimitPerMinute,
     esploraRateLimitPerMinute,
     electrumRateLimitPerMinute,

@@ -22,6 +22,7 @@ import {
 import { WrittenAnswer } from '../reads/written-answer.js'
 import type { NodeProgress } from '../state/indexer-status.js'
 import type { ChainState, State } from '../state/state.js'
+import { ANSWER_DEADLINE_MS } from '../tables/availability.js'
 import type { CancelSignal } from '../tables/cancellation.js'
 import { Forecasts } from '../forecast/forecasts.js'
 import type { HistoryTables } from '../mempool/history-tables.js'
@@ -53,6 +54,8 @@ export interface ReaderParts {
   readonly node: NodeStatus
   /** Required by the reads with `needsToken`. Not set: they are open to all. */
   readonly token?: Token | undefined
+  /** The maximum time for one answer in milliseconds. Then it fails with DatabaseUnavailable, and its queries are cancelled. */
+  readonly deadlineMs?: number | undefined
   /** Limits the requests of each client. Not set: no limit. */
   readonly limit?: Limiter | undefined
   /** Called when the tables have a newer writer than the state: the state must be loaded again. */
@@ -88,8 +91,6 @@ export interface Success {
 /** A successful answer, or the reason for its absence. */
 export type Outcome = Success | Failure
 
-/** The maximum time for one answer. Then it fails with DatabaseUnavailable, and its queries are cancelled. */
-const ANSWER_DEADLINE_MS = 5_000
 /**
  * The maximum number of answers in progress that use the tables; beyond it no further one is started. By Little's law this bounds
  * the time of an answer, and because an answer looks up a limited number of keys, it also bounds the queues of lookups. Few more
@@ -125,11 +126,13 @@ export class Reader {
   /** Answers in progress: equal requests at one state share an answer. */
   readonly #pending = new Map<string, { readonly clock: number; readonly answer: SharedAnswer<Outcome> }>()
   #answersUnderWay = 0
+  readonly #deadlineMs: number
   readonly #memory = new MakingMemory()
 
   constructor(parts: ReaderParts) {
     this.#parts = parts
     this.limit = new RequestLimit(parts.limit)
+    this.#deadlineMs = parts.deadlineMs ?? ANSWER_DEADLINE_MS
     this.#forecasts = new Forecasts(parts.history)
     this.#definitionsVersion = parts.definitions.version
     parts.state.watch((change) => {
@@ -317,7 +320,7 @@ export class Reader {
             size.release()
           })
         },
-        ANSWER_DEADLINE_MS,
+        this.#deadlineMs,
         () => {
           this.#answersUnderWay -= weight
         },
@@ -425,7 +428,7 @@ export class Reader {
         media: encoding.media,
       })
     }
-    const answer = await new SharedAnswer(make, ANSWER_DEADLINE_MS, () => undefined).join(onDisconnect)
+    const answer = await new SharedAnswer(make, this.#deadlineMs, () => undefined).join(onDisconnect)
     return { answer, chain: undefined }
   }
 
@@ -444,7 +447,7 @@ export class Reader {
     if (this.isFull) return undefined
     this.#answersUnderWay++
     const make = (signal: CancelSignal): Promise<Outcome> => this.#make(request, signal)
-    const making = new SharedAnswer<Outcome>(make, ANSWER_DEADLINE_MS, () => {
+    const making = new SharedAnswer<Outcome>(make, this.#deadlineMs, () => {
       this.#answersUnderWay--
       if (this.#pending.get(key)?.answer === making) this.#pending.delete(key)
     })

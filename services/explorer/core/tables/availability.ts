@@ -28,23 +28,17 @@ export interface QueryRunner {
 /** The methods of a database that queries need. */
 type Queries = Pick<Database, 'query' | 'bytes'>
 
+/** The maximum time for an answer, and for a query, in milliseconds, if the operator sets no other. */
+export const ANSWER_DEADLINE_MS = 5_000
 const PING_EVERY_MS = 250
 /** The deadline of a ping while the database is unreachable: a new connection may succeed where an older one is dead. */
 const PING_DEADLINE_MS = 1_000
 const TICK_MS = 100
 /**
- * The number of ticks without a response to pending queries or pings after which the database is unreachable: the deadline of a
- * query, so that no client waits longer for a frozen server, and a server that is short of processor time is not taken for one. Ticks
- * are counted instead of time because this process may itself be late: whatever has arrived is read between two ticks.
- */
-const SILENT_TICKS = 50
-/**
  * The number of silent ticks from which on no new answer is started beyond the queries that are running: it would only lengthen the
  * queue of a server that responds to nothing. Started answers keep waiting.
  */
 const SLOW_TICKS = 5
-/** The deadline of a query, including its time in the queue. */
-const QUERY_DEADLINE_MS = 5_000
 /** The number of concurrent queries: fewer than the client's connections, so that pings do not wait; more would not be faster. */
 const MAX_RUNNING = 8
 /** The number of rounds of queued queries from which on no new answer is started. */
@@ -59,7 +53,7 @@ const MAX_WAITING = 4_000
 
 /**
  * Tracks whether the database is reachable. While it is not, queries fail immediately instead of waiting for a connection; a refused
- * connection is detected at once, silence after five seconds. A busy database that responds to anything counts as reachable.
+ * connection is detected at once, silence after the deadline of a query. A busy database that responds to anything counts as reachable.
  * Temporary errors are thrown as DatabaseUnavailable; refused queries and other defects are thrown unchanged.
  */
 export class AvailableDatabase implements QueryRunner {
@@ -73,11 +67,21 @@ export class AvailableDatabase implements QueryRunner {
   #timers: NodeJS.Timeout[] = []
   #closed = false
   #pinging: Promise<void> | undefined
+  /**
+   * The number of ticks without a response to pending queries or pings after which the database is unreachable: the deadline of a
+   * query, so that no client waits longer for a frozen server, and a server that is short of processor time is not taken for one.
+   * Ticks are counted instead of time because this process may itself be late: whatever has arrived is read between two ticks.
+   */
+  readonly #silentTicksMost: number
 
+  /** @param deadlineMs the maximum time of a query, including its time in the queue, in milliseconds. */
   constructor(
     private readonly db: Queries & Pick<Database, 'ping'>,
     private readonly logger: Logger,
-  ) {}
+    private readonly deadlineMs = ANSWER_DEADLINE_MS,
+  ) {
+    this.#silentTicksMost = Math.ceil(deadlineMs / TICK_MS)
+  }
 
   get connected(): boolean {
     return this.#connected
@@ -151,7 +155,7 @@ export class AvailableDatabase implements QueryRunner {
     }
     const timer = setTimeout(() => {
       controller.abort(new DatabaseUnavailable('query timed out'))
-    }, QUERY_DEADLINE_MS)
+    }, this.deadlineMs)
     signal?.addEventListener('abort', cancel)
     this.#pending.add(controller)
     try {
@@ -222,7 +226,7 @@ export class AvailableDatabase implements QueryRunner {
   }
 
   async #probe(): Promise<void> {
-    const deadline = AbortSignal.timeout(this.#connected ? SILENT_TICKS * TICK_MS : PING_DEADLINE_MS)
+    const deadline = AbortSignal.timeout(this.#connected ? this.deadlineMs : PING_DEADLINE_MS)
     const answered = await this.db.ping({ signal: deadline }).catch(() => false)
     if (answered) this.#hasResponded = true
     if (answered === this.#connected || this.#closed) return
@@ -235,7 +239,8 @@ export class AvailableDatabase implements QueryRunner {
     if (this.#hasResponded) this.#silentTicks = 0
     else if (this.#running > 0 || this.#pinging !== undefined) this.#silentTicks++
     this.#hasResponded = false
-    if (this.#connected && this.#silentTicks >= SILENT_TICKS) this.#setUnreachable('it does not respond')
+    if (this.#connected && this.#silentTicks >= this.#silentTicksMost)
+      this.#setUnreachable('it does not respond')
   }
 
   #setReachable(): void {

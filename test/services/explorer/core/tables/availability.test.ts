@@ -38,9 +38,9 @@ class BusyServer {
 
 describe('a database that responds to nothing', () => {
   let available: AvailableDatabase
-  const start = async (): Promise<BusyServer> => {
+  const start = async (deadlineMs?: number): Promise<BusyServer> => {
     const server = new BusyServer()
-    available = new AvailableDatabase(server, pino({ level: 'silent' }))
+    available = new AvailableDatabase(server, pino({ level: 'silent' }), deadlineMs)
     await available.start()
     return server
   }
@@ -80,6 +80,18 @@ describe('a database that responds to nothing', () => {
     server.isBusy = false
     await until('it is reachable', () => available.connected && other.connected)
     other.close()
+  })
+
+  it('is unreachable after the deadline that the operator sets, and a query ends by then', async () => {
+    const server = await start(800)
+    server.isBusy = true
+    const began = performance.now()
+    await expect(available.query('SELECT 1')).rejects.toThrow(DatabaseUnavailable)
+    await until('it is unreachable', () => !available.connected)
+    expect(performance.now() - began).toBeGreaterThan(700)
+    expect(performance.now() - began).toBeLessThan(4_500)
+    server.isBusy = false
+    await until('it is reachable', () => available.connected)
   })
 
   it('is unreachable at once if it refuses connections', async () => {
