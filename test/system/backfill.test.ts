@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { backfill } from '../backfill/backfill.js'
 import { IS_WHOLE } from '../harness/whole.js'
 
-const BLOCKS = IS_WHOLE ? 150 : 80
+const BLOCKS = IS_WHOLE ? 150 : 60
+/** In CI, other tests need processors and disk, and use them. */
+const LOADS = IS_WHOLE ? 1 : 0
 
 describe('a backfill', () => {
   it('leaves no gap in the log and a clean index while other processes use processors and disk', async () => {
@@ -11,8 +13,8 @@ describe('a backfill', () => {
       seed: 'ci',
       blocks: BLOCKS,
       txsPerBlock: 20,
-      busy: 1,
-      synced: 1,
+      busy: LOADS,
+      synced: LOADS,
       chainsDir: undefined,
       say: (line) => lines.push(line),
     })

@@ -385,7 +385,7 @@ describe('a snapshot', () => {
       await expectSameRows(source.db, db)
     })
 
-    it('is made on and restored from a server whose connections break', async () => {
+    it.runIf(IS_WHOLE)('is made on and restored from a server whose connections break', async () => {
       const server = new FileServer()
       const url = await server.listen()
       const broken = new Set<string>()

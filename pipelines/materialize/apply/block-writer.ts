@@ -91,7 +91,8 @@ export class BlockWriter {
     /** See `OwnRowsOptions`. */
     readonly hasBodies = true,
   ) {
-    this.#cache = new LRUCache({ max: cachedScripts })
+    // Not by `max`, for which lists of this length are allocated and filled at once.
+    this.#cache = new LRUCache({ maxSize: cachedScripts, sizeCalculation: () => 1 })
   }
 
   /** Clears the cache. Must be called after every failed write. */
