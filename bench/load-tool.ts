@@ -111,7 +111,7 @@ async function withGenerator(load: ReadLoad): Promise<ReadResult> {
 
 function assertComplete({ url, paths, once, connections }: ReadLoad, requests: number, failed: number): void {
   if (failed > 0 || requests === 0)
-    throw new Error(`${String(failed)} of ${String(requests)} requests to ${url} failed`)
+    throw new Error(`${String(failed)} of ${String(requests)} requests to ${url}${paths[0] ?? ''} … failed`)
   if (once && requests + connections > paths.length)
     throw new Error(`${String(paths.length)} paths do not suffice for ${String(requests)} requests`)
 }

@@ -4,6 +4,7 @@ import { BITCOIN_REGTEST, REGTEST } from '../pipelines/chain/networks.js'
 import { cacheFolder } from './cache.js'
 import { cluster } from './cluster.js'
 import { docsStart } from './docs-start.js'
+import { electrs } from './electrs.js'
 import { electrum } from './electrum.js'
 import { esplora } from './esplora.js'
 import { feed } from './feed.js'
@@ -38,6 +39,13 @@ const SUITES: Readonly<Record<string, (args: Arguments) => Promise<Figure[]>>> =
   cluster: ({ quick }) => cluster({ blocks: quick ? 60 : 1000, txsPerBlock: 20, reads: quick ? 320 : 6400 }),
   'docs-start': ({ quick, repetitions }) =>
     docsStart({ content: `node_modules/ai/docs${quick ? '/05-ai-sdk-rsc' : ''}`, repetitions }),
+  electrs: ({ quick }) =>
+    electrs({
+      blocks: quick ? 200 : 1_100,
+      txsPerBlock: 500,
+      repetitions: quick ? 1 : 3,
+      seconds: quick ? 1 : 2,
+    }),
   electrum: ({ quick }) =>
     electrum({
       walletScripts: quick ? 1_000 : 10_000,

@@ -159,6 +159,7 @@ export interface Stack {
   readonly esploraUrl: string
   readonly electrumPort: number
   readonly nodeUrl: string
+  readonly engineUrl: string
   readonly node: ServiceProcess
   readonly engine: ServiceProcess
   readonly poller: ServiceProcess
@@ -184,13 +185,13 @@ export async function indexOf(
   blocks: number,
   env: Readonly<Record<string, string>> = {},
 ): Promise<Omit<Stack, 'node'>> {
-  const { engine } = await engineOf(start)
+  const { url: engineUrl, engine } = await engineOf(start)
   const node = { NODE_RPC_URL: nodeUrl }
   const [poller, materializer] = [start('poller', node), start('materializer', node)]
   const explorer = await explorerOf(start, { ...node, ...env })
   const processes = [engine, poller, materializer, explorer.explorer]
   await settled(async () => ((await chainHeight(explorer.url)) ?? -1) >= blocks, 1_800_000, processes)
-  return { nodeUrl, engine, poller, materializer, ...explorer }
+  return { nodeUrl, engineUrl, engine, poller, materializer, ...explorer }
 }
 
 /** Starts an explorer of a simulated chain, and returns when it shows all of it and no work is left. @param env of the explorer. */
@@ -215,7 +216,7 @@ export async function indexedExplorer(
 export async function settled(
   look: () => Promise<boolean>,
   timeoutMs: number,
-  needed: readonly ServiceProcess[] = [],
+  needed: readonly Pick<ServiceProcess, 'alive' | 'report'>[] = [],
 ): Promise<void> {
   const end = Date.now() + timeoutMs
   while (!(await look().catch(() => false))) {

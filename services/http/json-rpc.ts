@@ -59,6 +59,9 @@ export interface NodeServerOptions {
   readonly control: (method: string, url: URL) => Answer
 }
 
+/** As Bitcoin Core's HTTP server: lines may end without CR, and `Host` may be missing. electrs sends such requests. */
+const AS_LENIENT = { insecureHTTPParser: true, requireHostHeader: false }
+
 export interface NodeServer {
   readonly port: number
   close(): Promise<void>
@@ -66,12 +69,12 @@ export interface NodeServer {
 
 /** Serves JSON-RPC 1.0 over HTTP on loopback, as Bitcoin Core does, and accepts any credentials. Rejects if the port is in use. */
 export async function serveNode(options: NodeServerOptions): Promise<NodeServer> {
-  const server = createServer((request, response) => {
+  const server = createServer(AS_LENIENT, (request, response) => {
     answerHttp(request, options).then(
       (answer) => {
         if (answer === undefined) return
         const body = Buffer.from(`${answer.body}\n`)
-        const headers = { 'content-type': 'application/json', 'content-length': body.length }
+        const headers = { 'Content-Type': 'application/json', 'Content-Length': body.length }
         response.writeHead(answer.status, headers).end(body)
       },
       (error: unknown) => response.destroy(error as Error),

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { REGTEST } from '../../../pipelines/chain/networks.js'
 import {
@@ -49,6 +51,20 @@ describe('JSON-RPC as Bitcoin Core serves it', () => {
     })
     expect(await post('{"method":"refuse","id":1}')).toEqual({ status: 500, answer: error(-8, 'Refused', 1) })
     expect(await post('{"method":"fail"}')).toEqual({ status: 500, answer: error(-1, 'not of the node') })
+  })
+
+  it('accepts requests whose lines end without CR, and which name no host, as those of electrs', async () => {
+    const socket = connect(server.port, '127.0.0.1')
+    const body = '{"method":"echo","id":1}'
+    for (let count = 0; count < 2; count++) {
+      socket.write(
+        `POST / HTTP/1.1\nAuthorization: Basic eA==\nContent-Length: ${String(body.length)}\n\n${body}`,
+      )
+      const [answer] = (await once(socket, 'data')) as [Buffer]
+      expect(answer.toString()).toMatch(/^HTTP\/1\.1 200 OK\r\n(?:.*\r\n)*Content-Length: 40\r\n/)
+      expect(answer.toString()).toMatch(/\r\n\r\n{"result":\["echo"\],"error":null,"id":1}\n$/)
+    }
+    socket.destroy()
   })
 
   it('refuses an invalid call', async () => {
