@@ -49,6 +49,8 @@ const SPENDS =
   'SELECT vout, spender, vin, txid FROM spends CROSS JOIN txs ON id = spender WHERE tx = ? LIMIT ?'
 const BLOCK_ID = 'SELECT id FROM blocks WHERE height = ? AND hash = ?'
 const BLOCK = 'SELECT height, hash FROM blocks WHERE id = ?'
+const BLOCKS_AT = 'SELECT id FROM blocks WHERE height = ?'
+const TXID = 'SELECT txid FROM txs WHERE id = ?'
 
 type TxColumns = readonly [
   id: number,
@@ -73,6 +75,8 @@ export class TxStoreReader {
   #inode = -1
   #isReading = false
   readonly #blocks = new LRUCache<number, StoreBlock>({ max: BLOCKS })
+  /** The numbers of blocks by height and tag. */
+  readonly #numbers = new LRUCache<string, number>({ max: BLOCKS })
 
   /** Reads nothing before `refresh`. */
   constructor(private readonly path: string) {}
@@ -92,6 +96,7 @@ export class TxStoreReader {
     this.#db = undefined
     this.#inode = -1
     this.#blocks.clear()
+    this.#numbers.clear()
   }
 
   /** Returns the number of a block, higher than those that were written before; undefined if the store does not have it. */
@@ -126,6 +131,18 @@ export class TxStoreReader {
     return places
   }
 
+  /** Returns the txid of a transaction of a block, on whatever branch; undefined if the store does not have it. */
+  txidAt(place: {
+    readonly height: number
+    readonly blockTag: number
+    readonly txIndex: number
+  }): string | undefined {
+    const block = this.#numberOf(place.height, place.blockTag)
+    if (block === undefined) return undefined
+    const [row] = this.#all(TXID, block * TXS_PER_BLOCK + place.txIndex) as [Uint8Array][]
+    return row && asBuffer(row[0]).toString('hex')
+  }
+
   /** Returns the spends of the outputs of a transaction in a block, by vout. @param limit their maximum number. */
   spends({ id }: StoredPlace, limit: number): StoredSpend[] {
     const spends: StoredSpend[] = []
@@ -141,6 +158,16 @@ export class TxStoreReader {
       })
     }
     return spends
+  }
+
+  #numberOf(height: number, tag: number): number | undefined {
+    const key = `${String(height)} ${String(tag)}`
+    const known = this.#numbers.get(key)
+    if (known !== undefined) return known
+    const ids = (this.#all(BLOCKS_AT, height) as [number][]).map(([id]) => id)
+    const id = ids.find((each) => this.#blockOf(each * TXS_PER_BLOCK)?.tag === tag)
+    if (id !== undefined) this.#numbers.set(key, id)
+    return id
   }
 
   /** Returns the block of a row; undefined if the writer has dropped it since an earlier turn. */

@@ -61,9 +61,9 @@ async function withTxids(
   page: readonly { readonly row: ScriptRow; readonly change: bigint }[],
   tables: Tables,
 ): Promise<ScriptTx[]> {
-  const txids = await tables.blockTxs.getAll(page.map(({ row }) => blockTxKey(row)))
+  const txids = await tables.txids.getAll(page.map(({ row }) => blockTxKey(row)))
   return page.map(({ row, change }) => {
-    const txid = txids.get(blockTxKey(row))?.txid
+    const txid = txids.get(blockTxKey(row))
     if (txid === undefined)
       throw new Error(`table block_txs lacks a transaction at height ${String(row.height)}`)
     return { txid, height: row.height, change }

@@ -13,7 +13,7 @@ import {
 } from '../../../../pipelines/chain/script.js'
 import { readTx } from '../../../../pipelines/chain/transaction.js'
 import type { ShownTx } from '../mempool/shown-tx.js'
-import { type BlockTx, LAST_ROWS, type ScriptRow } from '../tables/lookups.js'
+import { LAST_ROWS, type PlacedTx, type ScriptRow } from '../tables/lookups.js'
 import { blockTxKey } from '../tables/point-keys.js'
 import { address as schema, badArgument } from './arguments.js'
 import type { ReadContext } from './read.js'
@@ -246,13 +246,13 @@ export async function pageOfScript(
 export async function locatedOf(
   rows: readonly ScriptChange[],
   { tables }: Pick<ReadContext, 'tables'>,
-): Promise<readonly BlockTx[]> {
-  const located = await tables.blockTxs.getAll(rows.map(({ row }) => blockTxKey(row)))
+): Promise<readonly PlacedTx[]> {
+  const txids = await tables.txids.getAll(rows.map(({ row }) => blockTxKey(row)))
   return rows.map(({ row }) => {
-    const at = located.get(blockTxKey(row))
-    if (at === undefined)
-      throw new Error(`table block_txs lacks a transaction at height ${String(row.height)}`)
-    return at
+    const { height, blockTag, txIndex } = row
+    const txid = txids.get(blockTxKey(row))
+    if (txid === undefined) throw new Error(`table block_txs lacks a transaction at height ${String(height)}`)
+    return { txid, height, blockTag, txIndex }
   })
 }
 

@@ -30,8 +30,8 @@ export async function txidsFrom(
     ORDER BY txid_prefix LIMIT ${String(most + SPARE)} SETTINGS max_threads = 1`
   const located = await LOCATION.bytes(tables.unchecked, rows, { first, last })
   const visible = located.filter(({ height, blockTag }) => blocks.has(height, blockTag))
-  const blockTxs = [...(await tables.blockTxs.getAll(visible.map(blockTxKey))).values()]
-  const txids = new Set(blockTxs.map(({ txid }) => txid).filter((txid) => txid.startsWith(digits)))
+  const found = [...(await tables.txids.getAll(visible.map(blockTxKey))).values()]
+  const txids = new Set(found.filter((txid) => txid.startsWith(digits)))
   return [...txids].sort().slice(0, most)
 }
 

@@ -19,6 +19,8 @@ export interface GatherOptions<V> {
   readonly load: (keys: readonly string[], signal: AbortSignal) => Promise<ReadonlyMap<string, V>>
   /** Returns the value of a key if it needs no query, undefined otherwise. Not set: none. */
   readonly near?: (key: string) => V | undefined
+  /** The maximum number of keys of a call for which `near` is called, which takes the time of the event loop. */
+  readonly maxNear?: number
   /** The maximum number of concurrent batches. */
   readonly inFlight?: number
   /** The number of keys that must wait before a batch starts beside another batch: the overhead of small batches dominates. */
@@ -55,6 +57,7 @@ export interface Lookup<V> {
 export class Gatherer<V> implements Lookup<V> {
   readonly #load: GatherOptions<V>['load']
   readonly #near: GatherOptions<V>['near']
+  readonly #maxNear: number
   readonly #inFlight: number
   readonly #least: number
   readonly #maxKeys: number
@@ -67,10 +70,11 @@ export class Gatherer<V> implements Lookup<V> {
   #scheduled = false
 
   constructor(options: GatherOptions<V>) {
-    const { load, near, inFlight = IN_FLIGHT, least = LEAST } = options
+    const { load, near, maxNear = NEAR_KEYS, inFlight = IN_FLIGHT, least = LEAST } = options
     const { maxKeys = KEYS, maxWaiting = Math.max(KEYS, maxKeys), begin = queueMicrotask } = options
     this.#load = load
     this.#near = near
+    this.#maxNear = maxNear
     this.#inFlight = inFlight
     this.#least = least
     this.#maxKeys = maxKeys
@@ -121,7 +125,7 @@ export class Gatherer<V> implements Lookup<V> {
     signal?.throwIfAborted()
     const values = new Map<string, V>()
     const distinct = new Set(keys)
-    const near = distinct.size <= NEAR_KEYS ? this.#near : undefined
+    const near = distinct.size <= this.#maxNear ? this.#near : undefined
     const look = async (key: string): Promise<void> => {
       const value = near?.(key) ?? (await this.#query(key, signal))
       if (value !== undefined) values.set(key, value)

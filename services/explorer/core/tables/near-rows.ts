@@ -9,14 +9,15 @@ import {
   type NearLookups,
   type Spend,
 } from './lookups.js'
+import { locationIn } from './point-keys.js'
 
 /** The number of blocks that one call of `follow` compares. */
 const BLOCKS_AT_ONCE = 500
 
 /**
  * Values of lookups from a transaction store on this machine. It has rows of all branches, too, but answers only for transactions of the
- * newest chain, and for their spends only while it has every block of that chain from theirs on: whatever it lacks is looked up in
- * the database, so an answer is the same with and without it.
+ * newest chain, and for their spends only while it has every block of that chain from theirs on. The txid of a place in a block depends
+ * on no chain. Whatever the store lacks is looked up in the database, so an answer is the same with and without it.
  */
 export class NearRows implements NearLookups {
   /** The chain that the store was compared with last. */
@@ -60,6 +61,7 @@ export class NearRows implements NearLookups {
   }
 
   of(name: LookupName): ((key: string) => unknown) | undefined {
+    if (name === 'txids') return (key) => this.#counted(() => this.store.txidAt(locationIn(key)))
     if (name === 'spends') return (key) => this.#counted(() => this.#spends(key))
     return ROWS.includes(name) ? (key) => this.#counted(() => this.#row(key)) : undefined
   }

@@ -1,11 +1,8 @@
 /** Returns SQL that selects rows of `block_txs` by `blockTxKey`. The heights name the shards that have them. */
 export function blockTxsFilter(keys: readonly string[]): string {
-  const locations = keys.map((key) => {
-    const bytes = Buffer.from(key, 'hex')
-    return [0, 4, 8].map((at) => bytes.readUInt32LE(at))
-  })
-  const heights = new Set(locations.map(([height]) => height))
-  const tuples = locations.map((each) => `(${each.join(', ')})`)
+  const locations = keys.map(locationIn)
+  const heights = new Set(locations.map(({ height }) => height))
+  const tuples = locations.map((each) => `(${[each.height, each.blockTag, each.txIndex].join(', ')})`)
   return `height IN (${[...heights].join(', ')}) AND (height, block_tag, tx_index) IN (${tuples.join(', ')})`
 }
 
@@ -39,6 +36,12 @@ export function blockTxKey({ height, blockTag, txIndex }: Location): string {
   words.writeUInt32LE(blockTag, 4)
   words.writeUInt32LE(txIndex, 8)
   return words.toString('hex')
+}
+
+/** Returns the location that a `blockTxKey` is of. */
+export function locationIn(key: string): Location {
+  const bytes = Buffer.from(key, 'hex')
+  return { height: bytes.readUInt32LE(), blockTag: bytes.readUInt32LE(4), txIndex: bytes.readUInt32LE(8) }
 }
 
 /** Returns the key of a row of `blocks`: its height as a little-endian word, and its hash, in hex. */

@@ -197,6 +197,11 @@ export class Tables {
     return this.#gatherers.blockTxs.until(this.signal)
   }
 
+  /** Lookup of the txids of transactions of blocks by `blockTxKey`. */
+  get txids(): Lookup<string> {
+    return this.#gatherers.txids.until(this.signal)
+  }
+
   /** Lookup by txid of the witnesses of transactions that blocks of several branches contain. */
   get replacedWitnesses(): Lookup<readonly ReplacedWitness[]> {
     return this.#gatherers.witnesses.until(this.signal)

@@ -10,6 +10,7 @@ import type { Lookup } from './gather.js'
 import {
   BLOCK_TX,
   type BlockTx,
+  type PlacedTx,
   type Body,
   MAX_SHARED_SPENDS,
   type Spend,
@@ -138,7 +139,7 @@ export type StoredTransactions = ReadonlyMap<string, StoredBody | StoredTx>
 /** Looks up transactions of blocks, for `transactionAt`. @param withWitness false if no witnesses are needed. */
 export function storedOf(
   tables: Tables,
-  located: readonly BlockTx[],
+  located: readonly Pick<BlockTx, 'txid'>[],
   withWitness: boolean,
 ): Promise<StoredTransactions> {
   const lookup: Lookup<StoredBody | StoredTx> = withWitness ? tables.txs : tables.bodies
@@ -148,19 +149,24 @@ export function storedOf(
 /**
  * Returns a transaction as of its block, with its large parts. A caller that is done with a transaction before it requests the next
  * needs memory for one.
+ * @param at looked up in `block_txs` if only its place is known and a block of another branch that contains it was written later.
  * @param takes decides whether the witness is read.
  * @throws Error if it is missing; its rows are written before the head of its block.
  */
 export async function transactionAt(
   tables: Tables,
-  at: BlockTx,
+  at: PlacedTx | BlockTx,
   stored: StoredTransactions,
   takes = EVERY_WITNESS,
 ): Promise<TxRow> {
   const row = stored.get(at.txid)
   if (row === undefined) throw lacking(at.txid)
   const isSame = row.height === at.height && row.blockTag === at.blockTag
-  return isSame ? complete(tables, row, takes) : asOf(tables, at, row, takes)
+  if (isSame) return complete(tables, row, takes)
+  const placed = 'witnessTag' in at ? at : await tables.blockTxs.get(blockTxKey(at))
+  if (placed === undefined)
+    throw new Error(`table block_txs lacks transaction ${at.txid} of block ${String(at.height)}`)
+  return asOf(tables, placed, row, takes)
 }
 
 /**
@@ -206,16 +212,16 @@ export type Named<Row extends Placed> = Row & { readonly txid: string }
 
 /** Returns rows with txids. One lookup for some thousands that are not known. @throws Error if a block lacks a transaction. */
 export async function withTxids<Row extends Placed>(
-  tables: Pick<Tables, 'blockTxs'>,
+  tables: Pick<Tables, 'txids'>,
   rows: readonly Row[],
 ): Promise<Named<Row>[]> {
   const named: Named<Row>[] = []
   for (let from = 0; from < rows.length; from += PLACES_AT_ONCE) {
     const some = rows.slice(from, from + PLACES_AT_ONCE)
     const keys = some.flatMap((row) => (row.txid === undefined ? blockTxKey(row) : []))
-    const found = keys.length === 0 ? undefined : await tables.blockTxs.getAll(keys)
+    const found = keys.length === 0 ? undefined : await tables.txids.getAll(keys)
     for (const row of some) {
-      const txid = row.txid ?? found?.get(blockTxKey(row))?.txid
+      const txid = row.txid ?? found?.get(blockTxKey(row))
       if (txid === undefined)
         throw new Error(
           `table block_txs lacks transaction ${String(row.txIndex)} of block ${String(row.height)}`,

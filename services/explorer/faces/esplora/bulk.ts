@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { BadArgument, declareRead, type ReadContext } from '../../core/reads/read.js'
 import type { NamedScript } from '../../core/reads/script.js'
-import type { BlockTx } from '../../core/tables/lookups.js'
+import type { PlacedTx } from '../../core/tables/lookups.js'
 import { hashIn, numberIn, scriptOfAddress, scriptOfScriptHash, text } from './arguments.js'
 import { emptyList, listOf, MAX_UNCONFIRMED } from './addresses.js'
 import { PAGE, pageBelowPlace, placeOf } from './histories.js'
@@ -130,9 +130,9 @@ function historiesOf(
 async function newestOf(
   hashes: readonly string[],
   context: ReadContext,
-  place: Pick<BlockTx, 'height' | 'txIndex'> | undefined,
-): Promise<BlockTx[]> {
-  const byPlace = new Map<string, BlockTx>()
+  place: Pick<PlacedTx, 'height' | 'txIndex'> | undefined,
+): Promise<PlacedTx[]> {
+  const byPlace = new Map<string, PlacedTx>()
   for (const hash of hashes)
     for (const each of await pageBelowPlace(context, hash, place))
       byPlace.set(`${String(each.height)} ${String(each.txIndex)}`, each)

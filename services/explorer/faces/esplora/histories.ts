@@ -2,14 +2,14 @@ import { LRUCache } from 'lru-cache'
 import { CursorOutdated } from '../../core/reads/cursor.js'
 import type { ReadContext } from '../../core/reads/read.js'
 import { endOfScript, lastOfScript, locatedOf, pageOfScript } from '../../core/reads/script.js'
-import { type BlockTx, type ConfirmedTx, LAST_ROWS, type ScriptRow } from '../../core/tables/lookups.js'
+import { type ConfirmedTx, LAST_ROWS, type PlacedTx, type ScriptRow } from '../../core/tables/lookups.js'
 import { confirmationsByTxid } from '../../core/tables/transactions.js'
 
 /** The number of confirmed transactions of a page. */
 export const PAGE = 25
 
 /** A transaction of a script in the chain. */
-export interface HistoryTx extends BlockTx {
+export interface HistoryTx extends PlacedTx {
   /** Received minus sent by the script, base units. */
   readonly change: bigint
 }
@@ -63,7 +63,7 @@ export async function pageBelowPlace(
   context: ReadContext,
   scriptHash: string,
   place: Pick<ConfirmedTx, 'height' | 'txIndex'> | undefined,
-): Promise<readonly BlockTx[]> {
+): Promise<readonly PlacedTx[]> {
   if (place === undefined) return firstPage(context, scriptHash)
   const { tables, chain } = context
   const [height, txIndex] = [String(place.height), String(place.txIndex)]
@@ -100,9 +100,9 @@ async function pageBelow(
  * txid, clients could not continue after the right one.
  */
 async function earlierOf(
-  located: readonly BlockTx[],
+  located: readonly PlacedTx[],
   { tables, chain }: ReadContext,
-): Promise<ReadonlySet<BlockTx>> {
+): Promise<ReadonlySet<PlacedTx>> {
   const coinbases = located.filter(({ txIndex }) => txIndex === 0)
   if (coinbases.length === 0) return new Set()
   const highest = await confirmationsByTxid(

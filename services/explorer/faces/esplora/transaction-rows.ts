@@ -3,7 +3,7 @@ import { decodePrevouts } from '../../../../pipelines/chain/prevout.js'
 import { parseBody, readTx } from '../../../../pipelines/chain/transaction.js'
 import type { ShownTx } from '../../core/mempool/shown-tx.js'
 import { networkIn, type ReadContext } from '../../core/reads/read.js'
-import type { BlockTx } from '../../core/tables/lookups.js'
+import type { PlacedTx } from '../../core/tables/lookups.js'
 import {
   storedOf,
   transactionAt,
@@ -21,7 +21,7 @@ const CHARACTERS_PER_BYTE = 12
 
 /** Returns transactions of the chain as JSON, in their order. They depend on their blocks alone. */
 export async function transactionsOfBlocks(
-  located: readonly BlockTx[],
+  located: readonly PlacedTx[],
   context: Sources,
 ): Promise<readonly string[]> {
   const { tables, size } = context

@@ -74,9 +74,9 @@ export const addressTransactions = declareRead({
         ? pageSlots({ page, limit, sort, confirmed: count }, inMempool)
         : slotsAfter(before, sort, { limit, confirmed: count, inMempool })
     const rows = await pageOfScript(context, scriptHash, slots, end)
-    const txids = await context.tables.blockTxs.getAll(rows.map(({ row }) => blockTxKey(row)))
+    const txids = await context.tables.txids.getAll(rows.map(({ row }) => blockTxKey(row)))
     const confirmed = rows.map(({ row, change }) => {
-      const txid = txids.get(blockTxKey(row))?.txid
+      const txid = txids.get(blockTxKey(row))
       if (txid === undefined)
         throw new Error(`table block_txs lacks a transaction at height ${String(row.height)}`)
       return itemOf({ address, txid, change, time: blocks.timeAt(row.height) }, row)

@@ -4,7 +4,7 @@ import { readTx } from '../../../../../pipelines/chain/transaction.js'
 import { departureOf } from '../../mempool/departure.js'
 import { feeRatesOf, type ShownTx } from '../../mempool/shown-tx.js'
 import { outputPrefix } from '../../tables/point-keys.js'
-import { type BlockTx, MAX_SHARED_SPENDS, type Spend, type StoredBody } from '../../tables/lookups.js'
+import { MAX_SHARED_SPENDS, type PlacedTx, type Spend, type StoredBody } from '../../tables/lookups.js'
 import {
   allSpends,
   type Named,
@@ -48,7 +48,7 @@ const USUAL = { bare: 4 * 1024, full: 16 * 1024 }
  * @throws AnswerTooLarge.
  */
 export async function transactionsAt(
-  located: readonly BlockTx[],
+  located: readonly PlacedTx[],
   context: Sources,
   full: boolean,
   block?: Replaceable,
@@ -65,8 +65,8 @@ export async function transactionsAt(
       : tables.spends.getAll(located.map(({ txid }) => outputPrefix(txid))),
   ])
   await size.reserve(Math.max(0, sizeOf([...stored.values()], isWitnessed, detail) - usual))
-  const first = (at: BlockTx): readonly Spend[] => spends.get(outputPrefix(at.txid)) ?? []
-  const shownOf = async (at: BlockTx): Promise<readonly Named<Spend>[]> => {
+  const first = (at: PlacedTx): readonly Spend[] => spends.get(outputPrefix(at.txid)) ?? []
+  const shownOf = async (at: PlacedTx): Promise<readonly Named<Spend>[]> => {
     const all = await allSpends(tables, at.txid, first(at))
     return shownSpends(await spendsIn(tables, context.chain.blocks, at, all, stored.get(at.txid)), context)
   }

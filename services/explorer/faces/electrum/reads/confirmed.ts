@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { scriptKeyOf } from '../../../../../pipelines/chain/script.js'
 import { AnswerTooLarge } from '../../../core/reads/answer-size.js'
 import type { ReadContext } from '../../../core/reads/read.js'
-import type { BlockTx, ScriptRow } from '../../../core/tables/lookups.js'
+import type { PlacedTx, ScriptRow } from '../../../core/tables/lookups.js'
 import { keyOfScriptHash, lastRowsOfScript, locatedOf, pageOfScript } from '../../../core/reads/script.js'
 
 /** The confirmed part of a history, which later blocks only append to. */
@@ -51,7 +51,7 @@ const kept = new LRUCache<string, Kept>({
 
 const EMPTY: Part = { count: 0, digest: createHash('sha256'), json: '' }
 
-function appended({ count, digest: before, json }: Part, txs: readonly BlockTx[]): Part {
+function appended({ count, digest: before, json }: Part, txs: readonly PlacedTx[]): Part {
   const digest = before.copy()
   for (const { txid, height } of txs) digest.update(`${txid}:${String(height)}:`)
   const part = { count: count + txs.length, digest }

@@ -11,6 +11,7 @@ import { TxStoreReader } from '../../../../../pipelines/txstore/reader.js'
 import { TxStoreWriter } from '../../../../../pipelines/txstore/writer.js'
 import { CanonicalBlocks } from '../../../../../services/explorer/core/tables/canonical-blocks.js'
 import { NearRows } from '../../../../../services/explorer/core/tables/near-rows.js'
+import { blockTxKey } from '../../../../../services/explorer/core/tables/point-keys.js'
 import { quickFolder } from '../../../../harness/quick-folder.js'
 
 const NOTHING = Buffer.alloc(0)
@@ -97,6 +98,8 @@ describe('rows of the transaction store', () => {
   }
 
   const txOf = (txid: string) => near.of('txs')?.(txid) as { readonly height: number } | undefined
+  const txidAt = ({ height, hash }: MadeBlock, txIndex: number) =>
+    near.of('txids')?.(blockTxKey({ height, blockTag: blockTag(hash), txIndex }))
   const spendsOf = ({ txid }: Tx) =>
     near.of('spends')?.(txid.slice(0, 40)) as readonly { readonly txid: string; readonly vin: number }[]
 
@@ -170,6 +173,24 @@ describe('rows of the transaction store', () => {
     expect(near.from).toBe(0)
     expect(txOf(spending.txid)).toMatchObject({ blockTag: blockTag(old.hash) })
     expect(spendsOf(spending)).toHaveLength(1)
+  })
+
+  it('name the transaction at a place, on whatever branch, and while blocks are missing', async () => {
+    const genesis = block(undefined, [first])
+    const spending = tx(7, first)
+    const [old, next] = [block(genesis, [second, spending]), block(genesis, [third, tx(9, first)], 1)]
+    await write(event(old), event(next))
+    chain = CanonicalBlocks.NONE
+    expect([txidAt(old, 0), txidAt(old, 1)]).toEqual([second.txid, spending.txid])
+    expect(txidAt(next, 0)).toBe(third.txid)
+    // Again, with the number of the block in memory.
+    expect(txidAt(old, 1)).toBe(spending.txid)
+    expect([txidAt(old, 2), txidAt(genesis, 0), txidAt({ ...old, height: 2 }, 0)]).toEqual(
+      Array(3).fill(undefined),
+    )
+    writer.shrink(0)
+    await write()
+    expect(txidAt({ ...old, hash: 'ff'.repeat(32) }, 0)).toBeUndefined()
   })
 
   it('have no spends below a missing block, nor of a coinbase, which may be repeated', async () => {

@@ -21,11 +21,16 @@ import {
   eachBody,
   NO_WITNESS,
   confirmationsByTxid,
+  storedOf,
+  transactionAt,
   transactionByTxid,
   transactionsOf,
   withTxids,
 } from '../../../../../services/explorer/core/tables/transactions.js'
 
+const { height, block_tag, tx_index, txid } = BLOCK_TXS.columns
+/** The columns of `block_txs` that a txid is looked up by, and the txid. */
+const PLACES = table(BLOCK_TXS.name, { height, block_tag, tx_index, txid })
 const HEIGHT = 1
 /** A block of the chain, and one of another branch at the same height. */
 const [OURS, OTHER] = ['11'.repeat(32), '22'.repeat(32)]
@@ -105,8 +110,11 @@ class Written {
       return bytesOf(TX_LOCATIONS, this.#locations, (row) => keys.has(row.txid_prefix))
     if (name === REPLACED_WITNESSES.name)
       return bytesOf(REPLACED_WITNESSES, this.#witnesses, (row) => keys.has(row.txid))
-    return bytesOf(BLOCK_TXS, this.#blockTxs, ({ height, block_tag: tag, tx_index: index }) =>
-      sql.includes(`(${String(height)}, ${String(tag)}, ${String(index)})`),
+    return bytesOf(
+      sql.includes('witness_tag') ? BLOCK_TXS : PLACES,
+      this.#blockTxs,
+      ({ height, block_tag: tag, tx_index: index }) =>
+        sql.includes(`(${String(height)}, ${String(tag)}, ${String(index)})`),
     )
   }
 }
@@ -310,6 +318,31 @@ describe('a transaction by its txid', () => {
     await expect(
       transactionsOf(written.tables, [{ ...at, txid: 'ab'.repeat(32), witnessTag: 0 }]),
     ).rejects.toThrow(/lacks transaction/)
+  })
+})
+
+describe('a transaction of which only the place is known', () => {
+  it('is as of its block, although the block of another branch that contains it was written later', async () => {
+    const written = new Written()
+    const [ours, other] = [txWith('ours'), txWith('other')]
+    written.write(OURS, [ours])
+    written.write(OTHER, [other])
+    written.replace(OURS, ours)
+    const at = { txid: ours.txid, height: HEIGHT, blockTag: blockTag(OURS), txIndex: 0 }
+    const stored = await storedOf(written.tables, [at], true)
+    expect(await transactionAt(written.tables, at, stored)).toMatchObject({
+      blockTag: at.blockTag,
+      isDilithium: false,
+      witness: ours.witness,
+    })
+    await expect(transactionAt(written.tables, { ...at, txIndex: 1 }, stored)).rejects.toThrow(
+      /block_txs lacks transaction/,
+    )
+    // The block that was written last needs no lookup of its own.
+    const last = { ...at, blockTag: blockTag(OTHER) }
+    const { length } = written.read
+    expect(await transactionAt(written.tables, last, stored)).toMatchObject({ witness: other.witness })
+    expect(written.read.slice(length)).toEqual([])
   })
 })
 
