@@ -153,10 +153,10 @@ async function linesOf(
   page: readonly ScriptChange[],
   { chain: { blocks }, tables }: Pick<ReadContext, 'chain' | 'tables'>,
 ): Promise<string> {
-  const txids = await tables.blockTxs.getAll(page.map(({ row }) => blockTxKey(row)))
+  const txids = await tables.txids.getAll(page.map(({ row }) => blockTxKey(row)))
   return page
     .map(({ row, change }) => {
-      const txid = txids.get(blockTxKey(row))?.txid
+      const txid = txids.get(blockTxKey(row))
       if (txid === undefined)
         throw new Error(`table block_txs lacks a transaction at height ${String(row.height)}`)
       const balance = row.totalReceived - row.totalSent

@@ -67,9 +67,9 @@ class FakeChains {
       },
       scriptRows: (_: string, from: number, to: number) =>
         Promise.resolve(this.#rows.filter(({ ordinal }) => ordinal >= from && ordinal <= to)),
-      blockTxs: {
+      txids: {
         getAll: (keys: Iterable<string>) =>
-          Promise.resolve(new Map([...keys].map((key) => [key, this.#txs.get(key)!]))),
+          Promise.resolve(new Map([...keys].map((key) => [key, this.#txs.get(key)!.txid]))),
       },
       query: (_: string, { from, to }: { from: number; to: number }) =>
         Promise.resolve(this.heads.filter(({ position }) => position > from && position <= to)),

@@ -32,7 +32,7 @@ function stateOf(read: (from: number, to: number) => void = () => undefined) {
       read(from, to)
       return Promise.resolve(Array.from({ length: to - from + 1 }, (__, index) => rowOf(from + index)))
     },
-    blockTxs: {
+    txids: {
       getAll: (keys: Iterable<string>) => {
         const found = Array.from({ length: COUNT }, (_, index) => rowOf(index + 1))
         const wanted = new Set(keys)
@@ -40,7 +40,7 @@ function stateOf(read: (from: number, to: number) => void = () => undefined) {
           new Map(
             found
               .filter((row) => wanted.has(blockTxKey(row)))
-              .map((row) => [blockTxKey(row), { txid: txidOf(row.ordinal) }]),
+              .map((row) => [blockTxKey(row), txidOf(row.ordinal)]),
           ),
         )
       },
