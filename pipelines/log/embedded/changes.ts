@@ -55,6 +55,7 @@ export class FolderChanges {
       const waiting = this.#waiting.get(name) ?? new Set()
       this.#waiting.set(name, waiting.add(change))
       signal?.addEventListener('abort', stop)
+      if (signal?.aborted === true) stop()
     })
   }
 

@@ -4,7 +4,7 @@ import { SCRIPT_TX_COLUMNS } from '../../../../pipelines/tables/schema.js'
 import { Selection } from '../../../../pipelines/tables/selection.js'
 import { HEADS_OF_STATE } from '../../../../pipelines/tables/writers.js'
 import { netChange } from '../state/overlay.js'
-import { lastOfScript, pageOfScript } from '../reads/script.js'
+import { lastOfScript, locatedOf, pageOfScript } from '../reads/script.js'
 import type { CanonicalBlocks } from '../tables/canonical-blocks.js'
 import type { ChainState } from '../state/state.js'
 import { blockTxKey } from '../tables/point-keys.js'
@@ -61,13 +61,8 @@ async function withTxids(
   page: readonly { readonly row: ScriptRow; readonly change: bigint }[],
   tables: Tables,
 ): Promise<ScriptTx[]> {
-  const txids = await tables.txids.getAll(page.map(({ row }) => blockTxKey(row)))
-  return page.map(({ row, change }) => {
-    const txid = txids.get(blockTxKey(row))
-    if (txid === undefined)
-      throw new Error(`table block_txs lacks a transaction at height ${String(row.height)}`)
-    return { txid, height: row.height, change }
-  })
+  const located = await locatedOf(page, { tables })
+  return located.map(({ txid, height }, at) => ({ txid, height, change: page[at]?.change ?? 0n }))
 }
 
 /** Returns the changes of a script between two states. @throws DatabaseUnavailable. */
@@ -142,6 +137,6 @@ export async function missedOf(
     disconnected.map(({ height, hash }) => `${String(height)} ${String(blockTag(hash))}`),
   )
   const left = rows.filter((row) => disconnectedKeys.has(`${String(row.height)} ${String(row.blockTag)}`))
-  const txids = await tables.blockTxs.getAll(left.map(blockTxKey))
-  return { left: [...new Set([...txids.values()].map(({ txid }) => txid))], confirmed }
+  const txids = await tables.txids.getAll(left.map(blockTxKey))
+  return { left: [...new Set(txids.values())], confirmed }
 }

@@ -242,7 +242,7 @@ export async function pageOfScript(
   })
 }
 
-/** Returns the transactions of rows of a script. */
+/** Returns the transactions of rows of a script, in their order. @throws Error if a block lacks one. */
 export async function locatedOf(
   rows: readonly ScriptChange[],
   { tables }: Pick<ReadContext, 'tables'>,

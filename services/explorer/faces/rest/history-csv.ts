@@ -8,13 +8,13 @@ import { address as addressArgument, parseArguments } from '../../core/reads/arg
 import {
   changeOf,
   lastOfScript,
+  locatedOf,
   pageOfScript,
   requestedScript,
   type ScriptChange,
 } from '../../core/reads/script.js'
 import type { ReadContext } from '../../core/reads/read.js'
 import { Cancellation } from '../../core/tables/cancellation.js'
-import { blockTxKey } from '../../core/tables/point-keys.js'
 import { API, chainHeaders, failedAsJson, GET, NO_STORE } from '../../http/answer.js'
 import { argumentsOfUrl } from '../../http/arguments.js'
 import type { HandlerRoute } from '../face.js'
@@ -153,12 +153,10 @@ async function linesOf(
   page: readonly ScriptChange[],
   { chain: { blocks }, tables }: Pick<ReadContext, 'chain' | 'tables'>,
 ): Promise<string> {
-  const txids = await tables.txids.getAll(page.map(({ row }) => blockTxKey(row)))
+  const located = await locatedOf(page, { tables })
   return page
-    .map(({ row, change }) => {
-      const txid = txids.get(blockTxKey(row))
-      if (txid === undefined)
-        throw new Error(`table block_txs lacks a transaction at height ${String(row.height)}`)
+    .map(({ row, change }, at) => {
+      const txid = located[at]?.txid ?? ''
       const balance = row.totalReceived - row.totalSent
       const place = `${String(row.height)},${String(row.txIndex)},${isoTime(blocks.timeAt(row.height))}`
       return `${txid},${place},${String(change)},${String(balance)}\r\n`

@@ -45,6 +45,7 @@ describe.runIf(process.platform === 'linux')('changes of a folder', () => {
     const waited = changes.next('chain', 60_000, stop.signal)
     stop.abort()
     expect(await waited).toBe(false)
+    expect(await changes.next('chain', 60_000, stop.signal)).toBe(false)
     changes.close()
   })
 

@@ -1,7 +1,6 @@
 import { isoTime } from '../../../../../pipelines/chain/time.js'
 import { Type } from '@sinclair/typebox'
 import type { ShownTx } from '../../mempool/shown-tx.js'
-import { blockTxKey } from '../../tables/point-keys.js'
 import type { ScriptRow } from '../../tables/lookups.js'
 import { address, at, limit, offset, page } from '../arguments.js'
 import { cursor } from '../cursor.js'
@@ -13,6 +12,7 @@ import {
   changeOf,
   endOfScript,
   lastOfScript,
+  locatedOf,
   pageOfScript,
   requestedScript,
   scriptFields,
@@ -74,11 +74,9 @@ export const addressTransactions = declareRead({
         ? pageSlots({ page, limit, sort, confirmed: count }, inMempool)
         : slotsAfter(before, sort, { limit, confirmed: count, inMempool })
     const rows = await pageOfScript(context, scriptHash, slots, end)
-    const txids = await context.tables.txids.getAll(rows.map(({ row }) => blockTxKey(row)))
-    const confirmed = rows.map(({ row, change }) => {
-      const txid = txids.get(blockTxKey(row))
-      if (txid === undefined)
-        throw new Error(`table block_txs lacks a transaction at height ${String(row.height)}`)
+    const located = await locatedOf(rows, context)
+    const confirmed = rows.map(({ row, change }, at) => {
+      const txid = located[at]?.txid ?? ''
       return itemOf({ address, txid, change, time: blocks.timeAt(row.height) }, row)
     })
     const unconfirmed = slots.unconfirmed.map((tx) => {
